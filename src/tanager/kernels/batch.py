@@ -1,0 +1,19 @@
+"""Rows of a table of codes, brought into the form that the kernels of a training step read."""
+
+from __future__ import annotations
+
+from tanager._jit import kernel
+from tanager._types import IntArray
+
+
+@kernel
+def gather_batch(codes: IntArray, rows: IntArray, batch: IntArray) -> None:
+    """Copy rows of ``codes[N, D]`` into ``batch[D + 1, B]``, feature by feature.
+
+    The last line of ``batch`` belongs to the virtual feature that stands for "no parent"; it is left as it is.
+    """
+    n_features = codes.shape[1]
+    for b in range(rows.shape[0]):
+        row = codes[rows[b]]
+        for i in range(n_features):
+            batch[i, b] = row[i]

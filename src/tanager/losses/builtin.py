@@ -1,0 +1,135 @@
+"""The losses of the paper, section 2.3, and the conditional likelihood.
+
+With ``L = log_joint`` and the class ``y`` of a row:
+
+* negative log-likelihood: ``-L[y]``;
+* conditional likelihood: ``logsumexp(L) - L[y]``;
+* margin: ``max(0, gamma - L[y] + logsumexp(eta * L[c] for c != y) / eta)``;
+* hybrid: negative log-likelihood plus ``lam`` times the margin loss.
+
+Each is the weighted mean over the rows of a batch. The paper writes sums, but its figures come from means.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tanager._types import FloatArray, IntArray
+from tanager.kernels.loss_terms import conditional_loss, margin_loss
+
+
+def _weights(sample_weight: FloatArray | None, n_rows: int) -> FloatArray:
+    return np.ones(n_rows, np.float32) if sample_weight is None else sample_weight
+
+
+def _check_positive(name: str, value: float, *, or_zero: bool = False) -> None:
+    if not math.isfinite(value) or value < 0 or (value == 0 and not or_zero):
+        least = "at least 0" if or_zero else "above 0"
+        raise ValueError(f"{name} must be a finite number {least}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class NegativeLogLikelihood:
+    """Negative log-likelihood of rows and classes, the generative loss.
+
+    >>> import numpy as np
+    >>> value, grad = NegativeLogLikelihood()(np.log([[0.25, 0.5]]).astype("f4"), np.array([0]), None)
+    >>> round(value, 4), grad.tolist()
+    (1.3863, [[-1.0, 0.0]])
+    """
+
+    def __call__(
+        self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
+    ) -> tuple[float, FloatArray]:
+        grad = np.empty_like(log_joint)
+        return margin_loss(log_joint, y, _weights(sample_weight, len(y)), (1.0, 0.0), 1.0, 1.0, grad), grad
+
+
+@dataclass(frozen=True)
+class ConditionalLikelihood:
+    """Negative conditional log-likelihood of the classes given the rows.
+
+    >>> import numpy as np
+    >>> value, grad = ConditionalLikelihood()(np.log([[0.25, 0.75]]).astype("f4"), np.array([0]), None)
+    >>> round(value, 4), grad.tolist()
+    (1.3863, [[-0.75, 0.75]])
+    """
+
+    def __call__(
+        self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
+    ) -> tuple[float, FloatArray]:
+        grad = np.empty_like(log_joint)
+        return conditional_loss(log_joint, y, _weights(sample_weight, len(y)), grad), grad
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Probabilistic margin loss: rows whose log-margin over the best other class is below ``gamma`` pay the rest.
+
+    Parameters
+    ----------
+    gamma : float, above 0
+        The log-margin wanted.
+    eta : float, above 0
+        How sharp the softened maximum over the other classes is; the paper uses values above 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value, grad = Margin(gamma=1.0, eta=1.0)(np.zeros((1, 2), "f4"), np.array([0]), None)
+    >>> value, grad.tolist()
+    (1.0, [[-1.0, 1.0]])
+    """
+
+    gamma: float = 1.0
+    eta: float = 10.0
+
+    def __post_init__(self) -> None:
+        _check_positive("gamma", self.gamma)
+        _check_positive("eta", self.eta)
+
+    def __call__(
+        self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
+    ) -> tuple[float, FloatArray]:
+        grad = np.empty_like(log_joint)
+        weight = _weights(sample_weight, len(y))
+        return margin_loss(log_joint, y, weight, (0.0, 1.0), self.gamma, self.eta, grad), grad
+
+
+@dataclass(frozen=True)
+class Hybrid:
+    """Negative log-likelihood plus ``lam`` times the margin loss; the loss of the paper's experiments.
+
+    Parameters
+    ----------
+    lam : float, at least 0
+        Weight of the margin loss (lambda in the paper); 0 leaves the negative log-likelihood.
+    gamma, eta : float, above 0
+        As in `Margin`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value, grad = Hybrid(lam=2.0, gamma=1.0, eta=1.0)(np.log([[0.5, 0.5]]).astype("f4"), np.array([0]), None)
+    >>> round(value, 4), grad.tolist()
+    (2.6931, [[-3.0, 2.0]])
+    """
+
+    lam: float = 10.0
+    gamma: float = 1.0
+    eta: float = 10.0
+
+    def __post_init__(self) -> None:
+        _check_positive("lam", self.lam, or_zero=True)
+        _check_positive("gamma", self.gamma)
+        _check_positive("eta", self.eta)
+
+    def __call__(
+        self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
+    ) -> tuple[float, FloatArray]:
+        grad = np.empty_like(log_joint)
+        weight = _weights(sample_weight, len(y))
+        return margin_loss(log_joint, y, weight, (1.0, self.lam), self.gamma, self.eta, grad), grad
