@@ -17,11 +17,13 @@ IntArray = NDArray[np.integer[Any]]
 class Tables(NamedTuple):
     """Where each candidate's CPT lies in the arena, and how it is indexed.
 
-    Candidate ``e`` of feature ``i`` lies at ``offset[e]:offset[e + 1]`` and is read as ``[x_parent, x_i, c]``.
-    Feature number D is a virtual one with the single value 0: the parent of those that have none.
+    A slot is a place in the sum of the log-joint, filled by one of its candidates; here there is one slot for each
+    feature. Candidate ``e`` of slot ``s`` with child ``i`` lies at ``offset[e]:offset[e + 1]`` and is read as
+    ``[x_parent, x_i, c]``. Feature number D is a virtual one with the single value 0: the parent of those without.
     """
 
-    ptr: IntArray  # int64[D + 1]: candidates of feature i are ptr[i]:ptr[i + 1]
+    child: IntArray  # int64[S]: the feature whose values the slot's tables give the probability of
+    ptr: IntArray  # int64[S + 1]: candidates of slot s are ptr[s]:ptr[s + 1]
     parent: IntArray  # int64[E]: D stands for no parent
     offset: IntArray  # int64[E + 1]
     cards: IntArray  # int64[D + 1]: number of values of each feature; cards[D] is 1
@@ -41,3 +43,14 @@ class Moments(NamedTuple):
     value: FloatArray
     mean: FloatArray
     square: FloatArray
+
+
+class Descent(NamedTuple):
+    """What one step of Adam on the tables goes by."""
+
+    step: int  # number of this step, from 1
+    last: IntArray  # int64[E]: the step that last gave the candidate's table a gradient
+    updates: IntArray  # int64[E]: how many gradients the table has had
+    rate: float
+    adam: Adam
+    is_dense: bool  # whether unselected tables go on moving on their momentum

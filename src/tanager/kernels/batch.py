@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tanager._jit import kernel
-from tanager._types import IntArray
+from tanager._types import IntArray, Tables
 
 
 @kernel
@@ -17,3 +17,17 @@ def gather_batch(codes: IntArray, rows: IntArray, batch: IntArray) -> None:
         row = codes[rows[b]]
         for i in range(n_features):
             batch[i, b] = row[i]
+
+
+@kernel
+def table_lines(batch: IntArray, tables: Tables, slot: int, candidate: int, lines: IntArray) -> None:
+    """Fill ``lines[B]`` with the line of the candidate's table that each row of the batch reads.
+
+    A table ``[x_parent, x_child, c]`` has a line of C numbers for each pair of values.
+    """
+    i = tables.child[slot]
+    card = tables.cards[i]
+    x_child = batch[i]
+    x_parent = batch[tables.parent[candidate]]
+    for n in range(lines.shape[0]):
+        lines[n] = x_parent[n] * card + x_child[n]

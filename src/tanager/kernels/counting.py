@@ -17,21 +17,20 @@ from tanager._types import FloatArray, IntArray, Tables
 def count_tables(
     lo: int, hi: int, codes: IntArray, y: IntArray, weight: FloatArray, tables: Tables, counts: FloatArray
 ) -> None:
-    """Add the rows' weights into the count table of every candidate of features lo to hi.
+    """Add the rows' weights into the count table of every candidate of slots lo to hi.
 
     ``counts`` is an arena laid out like theta, with the classes counted by ``y``.
     """
     n_features = codes.shape[1]
-    size = tables.cards[0]  # sizes are integers of this type
-    for i in range(lo, hi):
+    for s in range(lo, hi):
+        i = tables.child[s]
         card = tables.cards[i]
-        for e in range(tables.ptr[i], tables.ptr[i + 1]):
+        for e in range(tables.ptr[s], tables.ptr[s + 1]):
             j = tables.parent[e]
-            table = counts[tables.offset[e] : tables.offset[e + 1]]
-            size = table.shape[0] // (card * tables.cards[j])
+            table = counts[tables.offset[e] : tables.offset[e + 1]].reshape(tables.cards[j], card, -1)
             for n in range(codes.shape[0]):
-                line = codes[n, i] if j == n_features else codes[n, j] * card + codes[n, i]
-                table[line * size + y[n]] += weight[n]
+                x_parent = 0 if j == n_features else np.int64(codes[n, j])
+                table[x_parent, codes[n, i], y[n]] += weight[n]
 
 
 @kernel

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tanager._jit import kernel
 from tanager._types import FloatArray, IntArray, Tables
+from tanager.kernels.batch import table_lines
 
 
 @kernel
@@ -22,21 +26,21 @@ def batch_log_joint(
     for n in range(lo, hi):
         for c in range(n_classes):
             log_joint[n, c] = prior[c]
-    for i in range(selected.shape[0]):
-        e = selected[i]
+    lines = np.empty(hi - lo, np.int64)
+    part = batch[:, lo:hi]
+    out = log_joint[lo:hi]
+    for s in range(selected.shape[0]):
+        e = selected[s]
+        table_lines(part, tables, s, e, lines)
         table = theta[tables.offset[e] : tables.offset[e + 1]].reshape(-1, n_classes)
-        card = tables.cards[i]
-        x_child = batch[i]
-        x_parent = batch[tables.parent[e]]
-        for n in range(lo, hi):
-            row = table[x_parent[n] * card + x_child[n]]
-            out = log_joint[n]
+        for n in range(lines.shape[0]):
+            row = table[lines[n]]
             for c in range(n_classes):
-                out[c] += row[c]
+                out[n, c] += row[c]
 
 
 @kernel
-def table_log_joint(
+def network_log_joint(
     lo: int,
     hi: int,
     theta: FloatArray,
@@ -44,18 +48,27 @@ def table_log_joint(
     tables: Tables,
     codes: IntArray,
     log_joint: FloatArray,
+    is_complete: NDArray[np.bool_],
 ) -> None:
-    """Fill rows lo to hi of ``log_joint[N, C]`` for a network of one table per feature; ``codes`` is row-major."""
+    """Fill rows lo to hi of ``log_joint[N, C]`` for a network of one table per feature; ``codes`` is row-major.
+
+    Rows with an unknown value (a code equal to the feature's number of values) are marked as not complete and left.
+    """
     n_classes = prior.shape[0]
     n_features = codes.shape[1]
     for n in range(lo, hi):
         x = codes[n]
         out = log_joint[n]
+        is_complete[n] = True
+        for i in range(n_features):
+            is_complete[n] &= x[i] < tables.cards[i]
+        if not is_complete[n]:
+            continue
         for c in range(n_classes):
             out[c] = prior[c]
         for i in range(n_features):
             j = tables.parent[i]
-            line = x[i] if j == n_features else x[j] * tables.cards[i] + x[i]
+            line = np.int64(x[i]) if j == n_features else x[j] * tables.cards[i] + x[i]
             start = tables.offset[i] + line * n_classes
             row = theta[start : start + n_classes]
             for c in range(n_classes):

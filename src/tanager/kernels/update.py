@@ -17,8 +17,10 @@ import math
 import numpy as np
 
 from tanager._jit import inlined, kernel
-from tanager._types import Adam, FloatArray, IntArray, Moments, Tables
+from tanager._types import Adam, Descent, FloatArray, IntArray, Moments, Tables
+from tanager.kernels.batch import table_lines
 from tanager.kernels.elementary import exp, log
+from tanager.kernels.normalise import normalise
 
 _ZERO = np.float32(0.0)
 
@@ -67,70 +69,48 @@ def _coast(table: Moments, rate: float, adam: Adam) -> None:
 
 
 @kernel
-def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: FloatArray) -> None:
-    """Subtract from one table ``theta[x_j, x_i, c]`` its log-normaliser over x_i."""
-    n_parents = theta.shape[0] // (n_children * n_classes)
-    part = scratch[: theta.shape[0]]
-    for k in range(theta.shape[0]):
-        part[k] = exp(theta[k])
-    table = theta.reshape(n_parents, n_children, n_classes)
-    parts = part.reshape(n_parents, n_children, n_classes)
-    flat_total = np.zeros(n_parents * n_classes, np.float32)
-    total = flat_total.reshape(n_parents, n_classes)
-    for j in range(n_parents):
-        for i in range(n_children):
-            for c in range(n_classes):
-                total[j, c] += parts[j, i, c]
-    for k in range(flat_total.shape[0]):
-        flat_total[k] = log(flat_total[k])
-    for j in range(n_parents):
-        for i in range(n_children):
-            for c in range(n_classes):
-                table[j, i, c] -= total[j, c]
-
-
-@kernel
 def _table_gradient(
-    theta: FloatArray, x_child: IntArray, x_parent: IntArray, grad: FloatArray, n_children: int, gradient: FloatArray
+    theta: FloatArray, lines: IntArray, grad: FloatArray, n_children: int, gradient: FloatArray
 ) -> None:
     """Fill ``gradient`` with ``A - exp(theta) * S`` of one table."""
     n_classes = grad.shape[1]
     n_parents = theta.shape[0] // (n_children * n_classes)
     gradient[:] = _ZERO
+    scatter = gradient.reshape(n_parents * n_children, n_classes)
     sums = np.zeros((n_parents, n_classes), np.float32)
     is_touched = np.zeros(n_parents, np.bool_)
-    lines = gradient.reshape(n_parents * n_children, n_classes)
-    for n in range(x_child.shape[0]):
-        line = lines[x_parent[n] * n_children + x_child[n]]
-        total = sums[x_parent[n]]
-        is_touched[x_parent[n]] = True
+    for n in range(lines.shape[0]):
+        line = scatter[lines[n]]
+        j = lines[n] // n_children
+        total = sums[j]
+        is_touched[j] = True
         for c in range(n_classes):
             line[c] += grad[n, c]
             total[c] += grad[n, c]
     slab = n_children * n_classes
-    share = np.empty(slab, np.float32)
+    share = np.empty((n_children, n_classes), np.float32)
+    flat_share = share.reshape(-1)
     for j in range(n_parents):
         if not is_touched[j]:
             continue
         values = theta[j * slab : (j + 1) * slab]
-        out = gradient[j * slab : (j + 1) * slab]
         for k in range(slab):
-            share[k] = _flush(exp(values[k]), _LEAST_PROBABILITY)
+            flat_share[k] = _flush(exp(values[k]), _LEAST_PROBABILITY)
+        out = scatter[j * n_children : (j + 1) * n_children]
+        total = sums[j]
         for i in range(n_children):
             for c in range(n_classes):
-                out[i * n_classes + c] -= share[i * n_classes + c] * sums[j, c]
+                out[i, c] -= share[i, c] * total[c]
 
 
 @kernel
-def _weight_gradient(
-    theta: FloatArray, x_child: IntArray, x_parent: IntArray, grad: FloatArray, n_children: int, sums: FloatArray
-) -> float:
+def _weight_gradient(theta: FloatArray, lines: IntArray, grad: FloatArray, sums: FloatArray) -> float:
     """Sum of ``grad[n, c] * theta[x_j, x_i, c]`` over the batch: the gradient of a candidate's weight."""
     n_classes = grad.shape[1]
-    lines = theta.reshape(-1, n_classes)
+    table = theta.reshape(-1, n_classes)
     sums[:] = _ZERO
-    for n in range(x_child.shape[0]):
-        line = lines[x_parent[n] * n_children + x_child[n]]
+    for n in range(lines.shape[0]):
+        line = table[lines[n]]
         for c in range(n_classes):
             sums[c] += grad[n, c] * line[c]
     total = 0.0
@@ -159,46 +139,43 @@ def update_tables(
     selected: IntArray,
     batch: IntArray,
     grad: FloatArray,
-    clock: tuple[int, IntArray, IntArray],
-    rate: float,
-    adam: Adam,
-    is_dense: bool,
+    descent: Descent,
     weight_gradient: FloatArray,
 ) -> None:
-    """Update the tables of features lo to hi in place and fill the gradient of their candidates' weights.
+    """Update the tables of slots lo to hi in place and fill the gradient of their candidates' weights.
 
-    ``clock`` is the number of this step (from 1), and for every candidate the step that last gave it a gradient
-    and the number of gradients it has had. With ``is_dense`` unselected tables go on moving on their momentum, as
-    published, and the step corrects the bias; else they stay as they are, with each table's own count.
+    All weight gradients are of the tables before the update. If the descent is dense, unselected tables go on moving
+    on their momentum, as published, and the number of the step corrects the bias; else they stay as they are, and
+    each table has its own count for the correction.
     """
-    step, last, count = clock
+    step, last, updates, rate, adam, is_dense = descent
     n_classes = grad.shape[1]
     sums = np.empty(n_classes, np.float32)
+    lines = np.empty(grad.shape[0], np.int64)
     largest = 0
     for e in range(tables.ptr[lo], tables.ptr[hi]):
         largest = max(largest, tables.offset[e + 1] - tables.offset[e])
     scratch = np.empty(largest, np.float32)
     gradient = np.empty(largest, np.float32)
-    for i in range(lo, hi):
-        card = tables.cards[i]
-        is_choice = tables.ptr[i + 1] - tables.ptr[i] > 1
-        for e in range(tables.ptr[i], tables.ptr[i + 1]):
+    for s in range(lo, hi):
+        card = tables.cards[tables.child[s]]
+        is_choice = tables.ptr[s + 1] - tables.ptr[s] > 1
+        for e in range(tables.ptr[s], tables.ptr[s + 1]):
             table = _slice(theta, tables.offset[e], tables.offset[e + 1])
-            x_parent = batch[tables.parent[e]]
+            table_lines(batch, tables, s, e, lines)
             if is_choice:
-                weight_gradient[e] = _weight_gradient(table.value, batch[i], x_parent, grad, card, sums)
-            if e == selected[i]:
+                weight_gradient[e] = _weight_gradient(table.value, lines, grad, sums)
+            if e == selected[s]:
                 slope = gradient[: table.value.shape[0]]
-                _table_gradient(table.value, batch[i], x_parent, grad, card, slope)
+                _table_gradient(table.value, lines, grad, card, slope)
                 missed = step - last[e] - 1 - REST_AFTER
                 if is_dense and missed > 0:
                     _wake(table, missed, adam)
-                count[e] += 1
+                updates[e] += 1
                 last[e] = step
-                steps = step if is_dense else count[e]
-                _descend(table, slope, _corrected_rate(rate, steps, adam), adam)
+                _descend(table, slope, _corrected_rate(rate, step if is_dense else updates[e], adam), adam)
                 normalise(table.value, card, n_classes, scratch)
-            elif is_dense and count[e] > 0 and step - last[e] <= REST_AFTER:
+            elif is_dense and updates[e] > 0 and step - last[e] <= REST_AFTER:
                 _coast(table, _corrected_rate(rate, step, adam), adam)
                 normalise(table.value, card, n_classes, scratch)
 

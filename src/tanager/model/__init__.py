@@ -1,0 +1,17 @@
+"""The model: layout of the tables, closed-form parameters, distribution over parents, and the final network."""
+
+from tanager.model.layout import Layout, check_memory, make_layout
+from tanager.model.maximum_likelihood import class_log_prior, conditional_mutual_information, table_log_frequencies
+from tanager.model.network import Network
+from tanager.model.parent_distribution import ParentDistribution
+
+__all__ = [
+    "Layout",
+    "Network",
+    "ParentDistribution",
+    "check_memory",
+    "class_log_prior",
+    "conditional_mutual_information",
+    "make_layout",
+    "table_log_frequencies",
+]

@@ -1,0 +1,115 @@
+"""The arena: where the CPT of every candidate lies, and how much memory it takes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._types import FloatArray, Tables
+from tanager.structure import ParentSets
+
+_BYTES_PER_ENTRY = 3 * np.dtype(np.float32).itemsize  # the parameter and Adam's two moments
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Tables of a search space in one flat arena; made by `make_layout`.
+
+    Attributes
+    ----------
+    parent_sets : ParentSets
+    tables : Tables
+        Child, parent and place of every table, as arrays for the kernels.
+    n_classes : int
+    """
+
+    parent_sets: ParentSets
+    tables: Tables
+    n_classes: int
+
+    @property
+    def cards(self) -> NDArray[np.int64]:
+        """Number of values of each feature, int64[D]."""
+        return self.tables.cards[:-1]
+
+    @property
+    def size(self) -> int:
+        """Number of entries of all tables."""
+        return int(self.tables.offset[-1])
+
+    @property
+    def training_bytes(self) -> int:
+        """Memory that training takes for parameters and moments."""
+        return self.size * _BYTES_PER_ENTRY
+
+    def table(self, arena: FloatArray, candidate: int) -> FloatArray:
+        """View of one candidate's table in the arena, ``[x_parent, x_child, c]``.
+
+        Examples
+        --------
+        >>> from tanager.structure import naive_bayes
+        >>> layout = make_layout(naive_bayes(2), [3, 4], n_classes=5)
+        >>> layout.table(np.zeros(layout.size), 1).shape
+        (1, 4, 5)
+        """
+        tables = self.tables
+        slot = int(np.searchsorted(tables.ptr, candidate, side="right")) - 1
+        shape = (tables.cards[tables.parent[candidate]], tables.cards[tables.child[slot]], self.n_classes)
+        return arena[tables.offset[candidate] : tables.offset[candidate + 1]].reshape(shape)
+
+
+def make_layout(parent_sets: ParentSets, cards: NDArray[np.integer] | list[int], n_classes: int) -> Layout:
+    """Lay out one table for every candidate of the search space.
+
+    Parameters
+    ----------
+    parent_sets : ParentSets
+    cards : int array of shape (D,)
+        Number of values of each feature.
+    n_classes : int
+    """
+    n_features = parent_sets.n_features
+    if len(cards) != n_features:
+        raise ValueError(f"the search space is of {n_features} features, but the table has {len(cards)}")
+    padded = np.append(np.asarray(cards, np.int64), 1)
+    parent = parent_sets.parents.astype(np.int64)
+    parent[parent < 0] = n_features
+    child = np.repeat(np.arange(n_features), np.diff(parent_sets.ptr))
+    offset = np.concatenate([[0], np.cumsum(padded[parent] * padded[child] * n_classes)])
+    tables = Tables(np.arange(n_features), parent_sets.ptr.astype(np.int64), parent, offset, padded)
+    return Layout(parent_sets, tables, n_classes)
+
+
+def check_memory(layout: Layout, available: int | None = None) -> None:
+    """Raise a MemoryError if training the tables would take more memory than the machine has.
+
+    Parameters
+    ----------
+    layout : Layout
+    available : int, optional
+        Bytes that may be used; default is the machine's physical memory, where it can be asked.
+    """
+    if available is None:
+        available = _physical_memory()
+    if available is None or layout.training_bytes <= available:
+        return
+    sizes = np.diff(layout.tables.offset)
+    raise MemoryError(
+        f"the {layout.parent_sets.n_candidates} tables of this search space would take "
+        f"{_gib(layout.training_bytes)} in training and the machine has {_gib(available)}: lower max_parents or "
+        f"max_bins, or leave out features with many values (the largest table has {sizes.max():,} entries)"
+    )
+
+
+def _physical_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _gib(n_bytes: int) -> str:
+    return f"{n_bytes / 2**30:,.1f} GiB"

@@ -1,0 +1,55 @@
+"""Parameters in closed form: smoothed relative frequencies, and the conditional mutual information of pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._threads import Crew
+from tanager._types import FloatArray, IntArray
+from tanager.kernels.counting import count_tables, pair_information
+from tanager.model.layout import Layout
+
+
+def class_log_prior(y: IntArray, weight: FloatArray, n_classes: int, smoothing: float) -> FloatArray:
+    """Log of the smoothed class frequencies, float64[C]."""
+    counts = np.bincount(y, weights=weight, minlength=n_classes) + smoothing
+    return np.log(counts / counts.sum())
+
+
+def table_log_frequencies(
+    layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, smoothing: float, crew: Crew | None = None
+) -> FloatArray:
+    """Log of the smoothed relative frequencies of every candidate's table, as an arena of float64.
+
+    Parameters
+    ----------
+    layout : Layout
+    codes : int array of shape (N, D)
+    y : int array of shape (N,)
+    weight : float array of shape (N,)
+    smoothing : float
+        Added to every cell.
+    """
+    crew = crew or Crew()
+    arena = np.zeros(layout.size)
+    ranges = crew.split_by_cost(np.diff(layout.tables.ptr))
+    crew.run(count_tables, ranges, codes, y, np.asarray(weight, np.float64), layout.tables, arena)
+    arena += smoothing
+    for e in range(layout.parent_sets.n_candidates):
+        table = layout.table(arena, e)
+        table /= table.sum(axis=1, keepdims=True)
+    return np.log(arena, out=arena)
+
+
+def conditional_mutual_information(
+    codes: IntArray, y: IntArray, weight: FloatArray, cards: NDArray[np.int64], crew: Crew | None = None
+) -> FloatArray:
+    """``I(X_i; X_j | C)`` of all pairs of features in nats, float64[D, D], from unsmoothed counts."""
+    crew = crew or Crew()
+    n_features = codes.shape[1]
+    information = np.zeros((n_features, n_features))
+    columns = np.ascontiguousarray(codes.T)
+    ranges = crew.split_by_cost(np.arange(n_features))
+    crew.run(pair_information, ranges, columns, y, np.asarray(weight, np.float64), cards, information)
+    return information

@@ -1,0 +1,64 @@
+"""The distribution over structures: for every feature a categorical one over its candidates, with logits phi."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._types import FloatArray
+from tanager.kernels.parents import parent_probabilities
+from tanager.structure import ParentSets
+
+
+@dataclass(frozen=True)
+class ParentDistribution:
+    """Independent categorical distributions over the candidates of each feature.
+
+    Attributes
+    ----------
+    parent_sets : ParentSets
+    phi : float64 array of shape (E,)
+        Unnormalised log-probabilities of the candidates.
+
+    Examples
+    --------
+    >>> sets = ParentSets.from_lists([[-1], [-1, 0]], order=[0, 1])
+    >>> distribution = ParentDistribution(sets, np.log([1.0, 0.25, 0.75]))
+    >>> distribution.probabilities
+    array([1.  , 0.25, 0.75])
+    >>> distribution.most_probable()
+    array([0, 2])
+    """
+
+    parent_sets: ParentSets
+    phi: FloatArray
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Probability of every candidate, float64[E]."""
+        out = np.empty(len(self.phi))
+        parent_probabilities(self.phi, self.parent_sets.ptr, out)
+        return out
+
+    def most_probable(self) -> NDArray[np.int64]:
+        """Index of the most probable candidate of each feature; the first of equal ones."""
+        ptr = self.parent_sets.ptr
+        segments = zip(ptr[:-1], ptr[1:], strict=True)
+        return np.array([start + np.argmax(self.phi[start:stop]) for start, stop in segments])
+
+    def mean_entropy(self) -> float:
+        """Mean entropy in nats over the features that have a choice; 0 if none has."""
+        probabilities = self.probabilities
+        terms = -probabilities * np.log(np.maximum(probabilities, np.finfo(float).tiny))
+        n_choices = int((np.diff(self.parent_sets.ptr) > 1).sum())
+        return float(terms.sum() / max(n_choices, 1)) + 0.0
+
+    def matrix(self) -> FloatArray:
+        """Probabilities as a matrix float64[D, D + 1]: row i, column j for parent j; the last column is no parent."""
+        sets = self.parent_sets
+        out = np.zeros((sets.n_features, sets.n_features + 1))
+        child = np.repeat(np.arange(sets.n_features), np.diff(sets.ptr))
+        out[child, sets.parents] = self.probabilities  # -1, no parent, is the last column
+        return out

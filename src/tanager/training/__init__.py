@@ -1,0 +1,25 @@
+"""Training by gradient descent: settings, schedules, noise, one step, and the loop over epochs."""
+
+from tanager.training.history import History
+from tanager.training.loop import TrainingDiverged, train
+from tanager.training.noise import Noise
+from tanager.training.problem import Problem, make_problem
+from tanager.training.settings import TrainingSettings
+from tanager.training.state import TrainState, initial_state, structure_of
+from tanager.training.step import Batch, StepInfo, Stepper
+
+__all__ = [
+    "Batch",
+    "History",
+    "Noise",
+    "Problem",
+    "StepInfo",
+    "Stepper",
+    "TrainState",
+    "TrainingDiverged",
+    "TrainingSettings",
+    "initial_state",
+    "make_problem",
+    "structure_of",
+    "train",
+]

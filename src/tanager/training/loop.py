@@ -1,0 +1,92 @@
+"""Epochs of training, from any state: the start, or a checkpoint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from tanager._threads import Crew
+from tanager.losses import Loss
+from tanager.model import Layout
+from tanager.training.noise import GumbelStream, Noise
+from tanager.training.problem import Problem
+from tanager.training.schedules import geometric
+from tanager.training.settings import TrainingSettings
+from tanager.training.state import TrainState, structure_of
+from tanager.training.step import Batch, Stepper
+
+
+class TrainingDiverged(ArithmeticError):
+    """The loss or its gradient is no longer a number."""
+
+
+def train(
+    state: TrainState,
+    layout: Layout,
+    problem: Problem,
+    loss: Loss,
+    settings: TrainingSettings,
+    noise: Noise,
+    *,
+    n_threads: int = 1,
+    on_epoch: Callable[[TrainState], object] | None = None,
+) -> TrainState:
+    """Run the epochs that ``state`` has not had yet.
+
+    Parameters
+    ----------
+    state : TrainState
+        Changed in place, and returned.
+    layout : Layout
+    problem : Problem
+    loss : Loss
+    settings : TrainingSettings
+    noise : Noise
+        With the same noise, a run that goes on from a copy of its state ends as if it had never stopped.
+    n_threads : int
+        Has no influence on the result.
+    on_epoch : callable, optional
+        Called with the state after each epoch.
+    """
+    rates = geometric(settings.learning_rate, settings.learning_rate * settings.learning_rate_decay, settings.epochs)
+    taus = geometric(*settings.tau, settings.epochs)
+    gumbel = GumbelStream(noise, layout.parent_sets.n_candidates)
+    with Crew(n_threads) as crew:
+        stepper = Stepper(layout, loss, settings, problem.batch_size, crew)
+        while state.epoch < settings.epochs:
+            rate, tau = float(rates[state.epoch]), float(taus[state.epoch])
+            mean_loss, mean_error = _run_epoch(state, problem, stepper, noise, gumbel, rate, tau)
+            if not math.isfinite(mean_loss):
+                raise TrainingDiverged(
+                    f"the loss is {mean_loss} in epoch {state.epoch + 1}: lower learning_rate, lam or gamma, or check "
+                    "the gradient of a loss of your own"
+                )
+            state.epoch += 1
+            entropy = structure_of(state, layout).mean_entropy()
+            state.history.append(loss=mean_loss, error=mean_error, entropy=entropy, learning_rate=rate, tau=tau)
+            if on_epoch is not None:
+                on_epoch(state)
+    return state
+
+
+def _run_epoch(
+    state: TrainState,
+    problem: Problem,
+    stepper: Stepper,
+    noise: Noise,
+    gumbel: GumbelStream,
+    rate: float,
+    tau: float,
+) -> tuple[float, float]:
+    """One pass over the rows; returns the mean loss and the mean error of its steps."""
+    order = None if problem.is_full_batch else noise.permutation(state.epoch, len(problem.y))
+    seen = np.zeros(2)
+    for k in range(problem.n_steps):
+        rows = problem.batch_rows(order, k)
+        weight = None if problem.weight is None else problem.weight[rows]
+        batch = Batch(problem.codes, rows, problem.y[rows], weight)
+        seen += stepper.step(state, batch, gumbel.at(state.step), rate, tau)
+    mean_loss, mean_error = seen / problem.n_steps
+    return float(mean_loss), float(mean_error)

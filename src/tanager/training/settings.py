@@ -1,0 +1,54 @@
+"""How gradient training runs, as one frozen value: the only place that holds its defaults."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tanager._types import Adam
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Settings of gradient training.
+
+    Attributes
+    ----------
+    epochs : int
+        Passes over the rows.
+    batch_size : int
+        Rows of a step. An incomplete last batch is dropped, as published.
+    learning_rate : float
+        Of the tables and the class prior, in the first epoch.
+    learning_rate_decay : float
+        The learning rate of the last epoch is this times that of the first; in between it falls geometrically.
+    structure_learning_rate : float
+        Of phi, constant.
+    tau : (float, float)
+        Temperature of the straight-through softmax in the first and the last epoch, geometric in between.
+    optimiser : {"dense", "selected"}
+        Whether Adam moves all tables in each step, as published, or only the selected ones and their moments.
+    adam : Adam
+    """
+
+    epochs: int = 60
+    batch_size: int = 100
+    learning_rate: float = 0.1
+    learning_rate_decay: float = 1e-3
+    structure_learning_rate: float = 0.01
+    tau: tuple[float, float] = (10.0, 0.1)
+    optimiser: Literal["dense", "selected"] = "selected"
+    adam: Adam = field(default_factory=Adam)
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size"):
+            if int(getattr(self, name)) != getattr(self, name) or getattr(self, name) < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {getattr(self, name)!r}")
+        rates = {name: getattr(self, name) for name in ("learning_rate", "learning_rate_decay")}
+        rates |= {"structure_learning_rate": self.structure_learning_rate, "tau[0]": self.tau[0], "tau[1]": self.tau[1]}
+        for name, value in rates.items():
+            if not math.isfinite(value) or value <= 0:
+                raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+        if self.optimiser not in ("dense", "selected"):
+            raise ValueError(f"optimiser must be 'dense' or 'selected', got {self.optimiser!r}")

@@ -1,0 +1,77 @@
+"""Everything that changes in training. A copy of it at the end of an epoch is a checkpoint."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._types import Moments
+from tanager.kernels.normalise import normalise_tables
+from tanager.model import Layout, ParentDistribution
+from tanager.training.history import History
+from tanager.training.noise import Noise
+
+_SPREAD = 0.1  # parameters start uniform over [-0.1, 0.1] (section 4.2)
+
+
+@dataclass
+class TrainState:
+    """Parameters with their moments, and how far training has come. Steps change the arrays in place.
+
+    Attributes
+    ----------
+    theta : Moments of float32[size]
+        Tables, normalised over the child's values.
+    prior : Moments of float32[C]
+        Class prior, normalised.
+    phi : Moments of float64[E]
+    last, updates : int64[E]
+        For each candidate's table, the step that last gave it a gradient, and how many did.
+    step, epoch : int
+        Steps and epochs done.
+    history : History
+    """
+
+    theta: Moments
+    prior: Moments
+    phi: Moments
+    last: NDArray[np.int64]
+    updates: NDArray[np.int64]
+    step: int
+    epoch: int
+    history: History
+
+    def copy(self) -> TrainState:
+        """Return a checkpoint that training from here on does not change."""
+        return copy.deepcopy(self)
+
+
+def initial_state(layout: Layout, noise: Noise) -> TrainState:
+    """Random tables and prior, and the uniform distribution over candidates (phi = 0)."""
+    draws = noise.initial(layout.size + layout.n_classes, _SPREAD)
+    theta, prior = draws[: layout.size].copy(), draws[layout.size :].copy()
+    normalise_tables(theta, layout.tables, layout.n_classes)
+    prior -= np.log(np.exp(prior).sum())
+    n_candidates = layout.parent_sets.n_candidates
+    return TrainState(
+        theta=_at_rest(theta),
+        prior=_at_rest(prior),
+        phi=_at_rest(np.zeros(n_candidates)),
+        last=np.zeros(n_candidates, np.int64),
+        updates=np.zeros(n_candidates, np.int64),
+        step=0,
+        epoch=0,
+        history=History(),
+    )
+
+
+def structure_of(state: TrainState, layout: Layout) -> ParentDistribution:
+    """The distribution over structures as it stands."""
+    return ParentDistribution(layout.parent_sets, state.phi.value)
+
+
+def _at_rest(value: np.ndarray) -> Moments:
+    return Moments(value, np.zeros_like(value), np.zeros_like(value))

@@ -1,0 +1,111 @@
+"""One step of training: draw a structure, read its log-joint, ask the loss, and descend (section 3.2 of the paper)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._threads import Crew
+from tanager._types import Descent, FloatArray, IntArray
+from tanager.kernels.batch import gather_batch
+from tanager.kernels.log_joint import batch_log_joint
+from tanager.kernels.loss_terms import count_errors
+from tanager.kernels.parents import descend_phi, phi_gradient, sample_parents
+from tanager.kernels.update import update_prior, update_tables
+from tanager.losses import Loss
+from tanager.model import Layout
+from tanager.training.settings import TrainingSettings
+from tanager.training.state import TrainState
+
+
+class Batch(NamedTuple):
+    """Rows of a step."""
+
+    codes: IntArray  # all rows, int[N, D]
+    rows: NDArray[np.int64]  # which of them, int64[B]
+    y: IntArray  # int64[B]
+    weight: FloatArray | None  # float32[B]
+
+
+class StepInfo(NamedTuple):
+    """What a step saw."""
+
+    loss: float
+    error: float
+
+
+class Stepper:
+    """Runs steps of one training run; owns the scratch arrays and the shares of the threads, nothing that lasts."""
+
+    def __init__(
+        self, layout: Layout, loss: Loss, settings: TrainingSettings, batch_size: int, crew: Crew | None = None
+    ) -> None:
+        self._layout = layout
+        self._loss = loss
+        self._settings = settings
+        self._crew = crew or Crew()
+        n_features, n_candidates = layout.parent_sets.n_features, layout.parent_sets.n_candidates
+        self._batch = np.zeros((n_features + 1, batch_size), np.int32)
+        self._log_joint = np.empty((batch_size, layout.n_classes), np.float32)
+        self._selected = np.empty(n_features, np.int64)
+        self._soft = np.empty(n_candidates)
+        self._weight_gradient = np.zeros(n_candidates)
+        self._phi_gradient = np.empty(n_candidates)
+        cells = np.add.reduceat(np.diff(layout.tables.offset), layout.tables.ptr[:-1])
+        self._slot_ranges = self._crew.split_by_cost(cells)
+        self._row_ranges = self._crew.split(batch_size)
+
+    def step(self, state: TrainState, batch: Batch, noise: FloatArray, rate: float, tau: float) -> StepInfo:
+        """Change ``state`` by one step.
+
+        Parameters
+        ----------
+        state : TrainState
+        batch : Batch
+        noise : float64 array of shape (E,)
+            Gumbel noise.
+        rate : float
+            Learning rate of the tables.
+        tau : float
+            Temperature of the straight-through softmax.
+        """
+        grad, info = self.loss_gradient(state, batch, noise, tau)
+        self._descend(state, grad, rate, tau)
+        return info
+
+    def loss_gradient(
+        self, state: TrainState, batch: Batch, noise: FloatArray, tau: float
+    ) -> tuple[FloatArray, StepInfo]:
+        """Draw the structure and return the gradient of the loss with respect to the log-joint, float32[B, C]."""
+        tables = self._layout.tables
+        sample_parents(state.phi.value, noise, tables.ptr, tau, self._selected, self._soft)
+        gather_batch(batch.codes, batch.rows, self._batch)
+        arguments = (state.theta.value, state.prior.value, tables, self._selected, self._batch, self._log_joint)
+        self._crew.run(batch_log_joint, self._row_ranges, *arguments)
+        value, grad = self._loss(self._log_joint, batch.y, batch.weight)
+        info = StepInfo(float(value), count_errors(self._log_joint, batch.y) / len(batch.y))
+        return self._checked(grad), info
+
+    def _descend(self, state: TrainState, grad: FloatArray, rate: float, tau: float) -> None:
+        """Pass the gradient on to tables, prior and phi, and take a step of Adam on each."""
+        tables, settings = self._layout.tables, self._settings
+        state.step += 1
+        is_dense = settings.optimiser == "dense"
+        descent = Descent(state.step, state.last, state.updates, rate, settings.adam, is_dense)
+        arguments = (state.theta, tables, self._selected, self._batch, grad, descent, self._weight_gradient)
+        self._crew.run(update_tables, self._slot_ranges, *arguments)
+        update_prior(state.prior, grad, state.step, rate, settings.adam)
+        if not self._layout.parent_sets.is_fixed:
+            phi_gradient(self._weight_gradient, self._soft, tables.ptr, tau, self._phi_gradient)
+            descend_phi(state.phi, self._phi_gradient, state.step, settings.structure_learning_rate, settings.adam)
+
+    def _checked(self, grad: FloatArray) -> FloatArray:
+        """The loss's gradient as the kernels need it."""
+        grad = np.ascontiguousarray(grad, np.float32)
+        if grad.shape != self._log_joint.shape:
+            raise ValueError(
+                f"the gradient of the loss must have the shape {self._log_joint.shape} of log_joint, got {grad.shape}"
+            )
+        return grad
