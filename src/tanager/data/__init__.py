@@ -1,0 +1,18 @@
+"""From tables to integer codes: reading columns, cutting numbers into bins, encoding."""
+
+from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
+from tanager.data.coders import CategoryColumn, NumericColumn
+from tanager.data.columns import Table, as_table, resolve_categorical
+from tanager.data.encoding import TableEncoder
+
+__all__ = [
+    "Binning",
+    "CategoryColumn",
+    "NumericColumn",
+    "QuantileBinning",
+    "Table",
+    "TableEncoder",
+    "as_table",
+    "quantile_cuts",
+    "resolve_categorical",
+]

@@ -1,0 +1,164 @@
+"""One column of a table from a NumPy array: what its cells are, and dictionary codes for cells that are not numbers.
+
+A column is either an array of numbers or booleans, or *coded*: integer codes into an array of distinct `levels`, with
+-1 for a missing cell. Text is coded once, when the table is read, so nothing downstream touches single cells again.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from decimal import Decimal
+from numbers import Complex, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+MISSING = -1
+"""Code of a missing cell in a coded column."""
+
+# Containers that can be hashed; lists, dictionaries, sets and arrays are known by not being hashable.
+_HASHABLE_NESTED = (tuple, frozenset)
+_DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_BOOLS = (bool, np.bool_)
+# pandas.NA and pandas.NaT, known by the name of their type so that pandas need not be imported.
+_MISSING_TYPES = ("NoneType", "NAType", "NaTType")
+
+
+class Column(NamedTuple):
+    """A column as it was read.
+
+    `values` are numbers or booleans when `levels` is None, otherwise codes into `levels` (-1 is missing).
+    """
+
+    values: NDArray[Any]
+    levels: NDArray[Any] | None
+    is_categorical: bool
+
+
+def column_label(names: Iterable[str] | None, index: int) -> str:
+    """How error messages name a column: by its name where it has one, otherwise by its position."""
+    return f"column {index}" if names is None else f"column {list(names)[index]!r}"
+
+
+def read_array_column(values: NDArray[Any], label: str) -> Column:
+    """Read a 1-d array of any dtype; numbers and booleans are not copied."""
+    kind = values.dtype.kind
+    if kind in "iuf":
+        return Column(values, None, False)
+    if kind == "b":
+        return Column(values, None, True)
+    if kind in "US":
+        return Column(*_dictionary(values.tolist()), True)
+    if kind in "OT":
+        return read_cells(values.tolist(), label)
+    if kind in "mM":
+        raise dates_error(label, str(values.dtype))
+    if kind == "c":
+        raise complex_error(label)
+    raise nested_error(label, str(values.dtype))
+
+
+def read_cells(cells: list[Any], label: str) -> Column:
+    """Read a list of Python objects: all numbers give a numeric column, anything else a category."""
+    all_types = set(map(type, cells))
+    types = {kind for kind in all_types if kind.__name__ not in _MISSING_TYPES}
+    for kind in sorted(types, key=lambda kind: kind.__name__):
+        _check_cell_type(kind, label)
+    cells = _missing_as_none(cells, all_types)
+    if types and all(_is_number_type(kind) for kind in types):
+        return Column(_numbers(cells, types, label), None, False)
+    return Column(*_dictionary(cells), True)
+
+
+def coded_column(codes: NDArray[Any], levels: Iterable[Any], label: str) -> Column:
+    """Wrap codes that a frame already has, after checking its levels; a missing level becomes -1."""
+    read = read_array_column(levels if isinstance(levels, np.ndarray) else object_array(list(levels)), label)
+    identity = np.arange(read.values.size)
+    if read.levels is None:
+        levels = read.values
+        position = np.where(levels == levels, identity, MISSING)
+    else:
+        # The levels were coded in their turn, which merges equal ones and gives -1 to missing ones.
+        levels, position = read.levels, read.values
+    if not np.array_equal(position, identity):
+        codes = np.append(position, MISSING).astype(np.int32)[codes]
+    return Column(codes, levels, True)
+
+
+def dates_error(label: str, kind: str) -> TypeError:
+    """The error for dates and durations."""
+    return TypeError(
+        f"{label} holds dates or durations ({kind}), which have no fixed set of values; turn them into numbers or text "
+        "first, for instance the year, the weekday or the number of days"
+    )
+
+
+def nested_error(label: str, kind: str) -> TypeError:
+    """The error for lists, dictionaries and the like inside cells."""
+    return TypeError(
+        f"{label} holds values of type {kind}, but each cell given as an argument must be a string or a number; "
+        "spread nested values over columns of their own"
+    )
+
+
+def complex_error(label: str) -> ValueError:
+    """The error for complex numbers."""
+    return ValueError(
+        f"Complex data not supported: {label} holds complex numbers; split them into real and imaginary columns"
+    )
+
+
+def _check_cell_type(kind: type, label: str) -> None:
+    """Refuse the types of Python object that cannot be a category."""
+    if issubclass(kind, _DATES) or kind.__name__ == "Period":
+        raise dates_error(label, kind.__name__)
+    if issubclass(kind, _HASHABLE_NESTED) or kind.__hash__ is None:
+        raise nested_error(label, kind.__name__)
+    if issubclass(kind, Complex) and not issubclass(kind, Real):
+        raise complex_error(label)
+
+
+def _is_number_type(kind: type) -> bool:
+    return issubclass(kind, (Real, Decimal)) and not issubclass(kind, _BOOLS)
+
+
+def _missing_as_none(cells: list[Any], types: set[type]) -> list[Any]:
+    """Replace NaN and the missing markers of frames by None; looks at cells only where a type allows one."""
+    if not any(issubclass(kind, (float, np.floating, Decimal)) or kind.__name__ in _MISSING_TYPES for kind in types):
+        return cells
+    return [None if type(cell).__name__ in _MISSING_TYPES or cell != cell else cell for cell in cells]
+
+
+def _numbers(cells: list[Any], types: set[type], label: str) -> NDArray[Any]:
+    """Integers stay integers when none is missing, everything else becomes float64."""
+    if None not in cells and all(issubclass(kind, (int, np.integer)) for kind in types):
+        integers = np.array(cells)
+        if integers.dtype.kind in "iu":
+            return integers
+    try:
+        return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{label} holds an integer too large for a floating-point number") from None
+
+
+def _dictionary(cells: list[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes and distinct values in order of appearance. Values that compare equal (1, 1.0 and True) are one."""
+    position: dict[Any, int] = {}
+    for cell in dict.fromkeys(cells):
+        if cell is not None:
+            position[cell] = len(position)
+    levels = list(position)
+    position[None] = MISSING
+    codes = np.fromiter(map(position.__getitem__, cells), dtype=np.int32, count=len(cells))
+    if levels and all(isinstance(level, _BOOLS) for level in levels):
+        return codes, np.array(levels, dtype=np.bool_)
+    return codes, object_array(levels)
+
+
+def object_array(cells: list[Any]) -> NDArray[Any]:
+    """A 1-d object array, also when the cells are sequences."""
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array

@@ -1,0 +1,196 @@
+"""From what a user passes (NumPy, pandas, polars, Arrow) to a `Table` of columns, and which of them are categories.
+
+The rule by dtype: category, text, boolean, and object columns that are not all numbers are categories; numbers are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.data.arrays import column_label, read_array_column
+from tanager.data.frames import read_frame
+
+
+class Table(NamedTuple):
+    """Columns of equal length, none of them copied where that can be helped.
+
+    Attributes
+    ----------
+    names : list of str or None
+        Column names of a frame whose names are text, None for an array.
+    columns : list of ndarray, each of shape (N,)
+        Numbers or booleans, or, where `levels` has an entry, integer codes into it with -1 for a missing cell.
+    levels : list of (ndarray or None)
+        Distinct values of a coded column, in no particular order and perhaps with some that no row has.
+    is_categorical : ndarray of bool, shape (D,)
+        Which columns are categories judging by their dtype.
+    """
+
+    names: list[str] | None
+    columns: list[NDArray[Any]]
+    levels: list[NDArray[Any] | None]
+    is_categorical: NDArray[np.bool_]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.columns[0].shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+    def label(self, index: int) -> str:
+        """Name of a column for an error message."""
+        return column_label(self.names, index)
+
+    def is_text(self, index: int) -> bool:
+        """Whether a column has values that cannot be read as numbers."""
+        levels = self.levels[index]
+        return levels is not None and levels.dtype.kind not in "biuf"
+
+
+def as_table(X: Any) -> Table:
+    """Read a table column by column.
+
+    Parameters
+    ----------
+    X : array-like of shape (N, D), or a pandas, polars or Arrow table
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ValueError, TypeError
+        For anything but a table of numbers, text and booleans: dates, nested objects, complex numbers, sparse matrices,
+        duplicate column names. The message names the column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = as_table(np.array([["red", 1.5], ["blue", 2], ["red", None]], dtype=object))
+    >>> table.is_categorical
+    array([ True, False])
+    >>> table.levels[0][table.columns[0]], table.columns[1]
+    (array(['red', 'blue', 'red'], dtype=object), array([1.5, 2. , nan]))
+    """
+    if hasattr(X, "tocsr") or hasattr(X, "todense"):
+        raise TypeError("sparse input is not supported; pass a dense array, for instance X.toarray()")
+    frame = read_frame(X)
+    if frame is not None:
+        names, columns = frame
+    else:
+        array = _as_array(X)
+        names = None
+        columns = [read_array_column(array[:, index], column_label(None, index)) for index in range(array.shape[1])]
+    if not columns:
+        shape = getattr(X, "shape", (0, 0))
+        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    return Table(
+        names=names,
+        columns=[column.values for column in columns],
+        levels=[column.levels for column in columns],
+        is_categorical=np.array([column.is_categorical for column in columns]),
+    )
+
+
+def resolve_categorical(
+    table: Table, categorical_features: str | Sequence[Any] | NDArray[Any] | None
+) -> NDArray[np.bool_]:
+    """Which columns to treat as categories, by the convention of scikit-learn's histogram gradient boosting.
+
+    A column with text in it is a category whatever the option says, since it cannot be read as numbers.
+
+    Parameters
+    ----------
+    table : Table
+    categorical_features : None, "from_dtype", or array-like of bool, int or str
+        None makes every other column numeric; "from_dtype" follows the dtypes; otherwise a mask of length D, positions,
+        or column names.
+
+    Returns
+    -------
+    ndarray of bool, shape (D,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resolve_categorical(as_table(np.zeros((2, 3))), [0, 2])
+    array([ True, False,  True])
+    """
+    n_columns = table.n_columns
+    is_text: NDArray[np.bool_] = np.array([table.is_text(index) for index in range(n_columns)])
+    if categorical_features is None:
+        return is_text
+    if isinstance(categorical_features, str):
+        if categorical_features == "from_dtype":
+            return np.logical_or(table.is_categorical, is_text)
+        raise ValueError(
+            f"categorical_features={categorical_features!r} is not understood; use None, 'from_dtype', a boolean mask, "
+            f"positions or a list of column names such as [{categorical_features!r}]"
+        )
+    chosen = np.asarray(categorical_features)
+    if chosen.ndim != 1:
+        raise ValueError(f"categorical_features must have one dimension, but its shape is {chosen.shape}")
+    if chosen.size == 0:
+        return is_text
+    if chosen.dtype.kind == "b":
+        if chosen.size != n_columns:
+            raise ValueError(
+                f"categorical_features as a boolean mask must have one entry for each of the {n_columns} columns, "
+                f"but it has {chosen.size}"
+            )
+        return np.logical_or(is_text, chosen)
+    mask = is_text.copy()
+    mask[_positions(table, chosen)] = True
+    return mask
+
+
+def _positions(table: Table, chosen: NDArray[Any]) -> NDArray[np.intp]:
+    """Positions of the columns that `categorical_features` lists by number or by name."""
+    if chosen.dtype.kind in "iu":
+        outside = chosen[(chosen < 0) | (chosen >= table.n_columns)]
+        if outside.size:
+            raise ValueError(
+                f"categorical_features lists column {outside[0]}, but X has {table.n_columns} columns; "
+                f"positions go from 0 to {table.n_columns - 1}"
+            )
+        return chosen.astype(np.intp)
+    wanted = chosen.tolist()
+    if not all(isinstance(name, str) for name in wanted):
+        raise TypeError(
+            f"categorical_features must hold booleans, integers or column names, but it holds {chosen.dtype} values"
+        )
+    if table.names is None:
+        raise ValueError(
+            f"categorical_features lists the column name {wanted[0]!r}, but X has no column names; "
+            "pass a frame, or give positions"
+        )
+    position = {name: index for index, name in enumerate(table.names)}
+    unknown = [name for name in wanted if name not in position]
+    if unknown:
+        raise ValueError(
+            f"categorical_features lists {', '.join(map(repr, unknown))}, which X does not have; its columns are "
+            f"{', '.join(map(repr, table.names))}"
+        )
+    return np.array([position[name] for name in wanted], dtype=np.intp)
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    """A 2-d array; a list of rows that mix text and numbers keeps the type of every cell."""
+    array = np.asarray(X)
+    if array.dtype.kind in "US" and not hasattr(X, "dtype"):
+        array = np.asarray(X, dtype=object)
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data: array.reshape(-1, 1) if it has "
+            "one feature, array.reshape(1, -1) if it is one row."
+        )
+    return array

@@ -1,0 +1,230 @@
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tanager.data import QuantileBinning, TableEncoder, as_table
+
+CITY = ["Graz", "Wien", "Graz", "Linz", "Wien"]
+AGE = [31.0, 22.5, 31.0, 47.0, 60.0]
+COUNT = [3, 1, 2, 2, 1]
+MEMBER = [True, False, True, True, False]
+
+
+def numpy_table():
+    X = np.empty((5, 4), dtype=object)
+    X[:, 0], X[:, 1], X[:, 2], X[:, 3] = CITY, AGE, COUNT, MEMBER
+    return X
+
+
+def pandas_table():
+    return pd.DataFrame({"city": CITY, "age": AGE, "count": COUNT, "member": MEMBER})
+
+
+def pandas_nullable():
+    return pandas_table().convert_dtypes()
+
+
+def pandas_arrow():
+    return pandas_table().convert_dtypes(dtype_backend="pyarrow")
+
+
+def pandas_objects():
+    return pandas_table().astype(object)
+
+
+def polars_table():
+    return pl.DataFrame({"city": CITY, "age": AGE, "count": COUNT, "member": MEMBER})
+
+
+def arrow_table():
+    return pa.table({"city": CITY, "age": AGE, "count": COUNT, "member": MEMBER})
+
+
+def dictionary(table):
+    """The same table with its text column as the library's dictionary type."""
+    if isinstance(table, pd.DataFrame):
+        return table.assign(city=table["city"].astype("category").cat.set_categories(["Wien", "Rom", "Linz", "Graz"]))
+    if isinstance(table, pl.DataFrame):
+        return table.with_columns(pl.col("city").cast(pl.Categorical))
+    return table.set_column(0, "city", table["city"].dictionary_encode())
+
+
+TABLES = {
+    "numpy": numpy_table,
+    "pandas": pandas_table,
+    "pandas nullable": pandas_nullable,
+    "pandas arrow": pandas_arrow,
+    "pandas object": pandas_objects,
+    "pandas category": lambda: dictionary(pandas_table()),
+    "polars": polars_table,
+    "polars categorical": lambda: dictionary(polars_table()),
+    "polars enum": lambda: polars_table().with_columns(pl.col("city").cast(pl.Enum(["Wien", "Rom", "Linz", "Graz"]))),
+    "polars decimal": lambda: polars_table().with_columns(pl.col("age").cast(pl.Decimal(10, 2))),
+    "arrow": arrow_table,
+    "arrow dictionary": lambda: dictionary(arrow_table()),
+    "arrow large string": lambda: arrow_table().cast(arrow_table().schema.set(0, pa.field("city", pa.large_string()))),
+    "arrow chunks": lambda: pa.concat_tables([dictionary(arrow_table()[:2]), dictionary(arrow_table()[2:])]),
+    "arrow batch": lambda: arrow_table().to_batches()[0],
+    "arrow stream": lambda: Stream(arrow_table()),
+}
+
+
+class Stream:
+    """A table of some other library that speaks Arrow's stream protocol."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def fit(table):
+    return TableEncoder.fit(table, table.is_categorical, None, QuantileBinning(max_bins=3))
+
+
+@pytest.mark.parametrize("trained_on", TABLES)
+@pytest.mark.parametrize("applied_to", TABLES)
+def test_every_kind_of_table_gives_the_same_codes(trained_on, applied_to):
+    encoder = fit(as_table(TABLES[trained_on]()))
+    table = as_table(TABLES[applied_to]())
+    assert table.is_categorical.tolist() == [True, False, False, True]
+    assert encoder.columns[0].categories.tolist() == ["Graz", "Linz", "Wien"]
+    assert encoder.encode(table).tolist() == [[0, 1, 2, 1], [2, 0, 0, 0], [0, 1, 1, 1], [1, 2, 1, 1], [2, 2, 0, 0]]
+
+
+def with_holes(rows):
+    """Every kind of table, with a missing cell in each column at the given row."""
+    gap = [None if index in rows else index for index in range(5)]
+    filled = {
+        "city": [None if row is None else CITY[row] for row in gap],
+        "age": [None if row is None else AGE[row] for row in gap],
+        "count": [None if row is None else COUNT[row] for row in gap],
+        "member": [None if row is None else MEMBER[row] for row in gap],
+    }
+    X = np.array(list(filled.values()), dtype=object).T
+    plain = pd.DataFrame({name: pd.Series(values) for name, values in filled.items()})
+    polars, arrow = pl.DataFrame(filled), pa.table(filled)
+    return {
+        "numpy": X,
+        "pandas": plain,
+        "pandas nullable": plain.convert_dtypes(),
+        "pandas arrow": plain.convert_dtypes(dtype_backend="pyarrow"),
+        "pandas category": dictionary(plain),
+        "polars": polars,
+        "polars categorical": dictionary(polars),
+        "polars enum": polars.with_columns(pl.col("city").cast(pl.Enum(["Wien", "Rom", "Linz", "Graz"]))),
+        "arrow": arrow,
+        "arrow dictionary": dictionary(arrow),
+        "arrow chunks": pa.concat_tables([dictionary(arrow[:2]), dictionary(arrow[2:])]),
+    }
+
+
+@pytest.mark.parametrize("kind", with_holes([1]))
+def test_missing_cells_are_recognised_in_every_kind_of_table(kind):
+    encoder = fit(as_table(numpy_table()))
+    table = as_table(with_holes([1])[kind])
+    codes = encoder.encode(table, allow_missing=True)
+    expected = encoder.encode(as_table(numpy_table()))
+    expected[1] = encoder.cards
+    assert codes.tolist() == expected.tolist()
+    with pytest.raises(ValueError, match=r"column .* has missing values"):
+        encoder.encode(table)
+    with pytest.raises(ValueError, match=r"column .* has missing values .* in 1 of 5 training rows"):
+        fit(table)
+
+
+@pytest.mark.parametrize("kind", with_holes(range(5)))
+def test_a_table_with_nothing_but_missing_cells_can_be_encoded(kind):
+    encoder = fit(as_table(numpy_table()))
+    codes = encoder.encode(as_table(with_holes(range(5))[kind]), allow_missing=True)
+    assert codes.tolist() == [encoder.cards.tolist()] * 5
+
+
+def test_numeric_columns_of_frames_are_not_copied():
+    values = np.arange(5.0)
+    for frame in (
+        pd.DataFrame({"a": values}, copy=False),
+        pl.DataFrame({"a": values}),
+        pa.table({"a": pa.array(values)}),
+    ):
+        (column,) = as_table(frame).columns
+        assert not column.flags.owndata
+
+
+def test_codes_of_a_category_are_used_as_they_are():
+    series = pd.Series(pd.Categorical(["b", "a", None], categories=["c", "b", "a"]))
+    table = as_table(series.to_frame("x"))
+    assert table.columns[0].tolist() == [1, 2, -1]
+    assert table.levels[0].tolist() == ["c", "b", "a"]
+
+
+def test_equal_and_missing_levels_of_a_dictionary_are_merged():
+    column = pa.DictionaryArray.from_arrays([0, 1, 2, 3], ["a", None, "b", "a"])
+    table = as_table(pa.table({"x": column}))
+    assert table.levels[0][table.columns[0][[0, 2, 3]]].tolist() == ["a", "b", "a"]
+    assert table.columns[0][1] == -1
+
+
+def test_numeric_levels_keep_their_type_and_intervals_are_categories():
+    assert as_table(pd.DataFrame({"x": pd.Categorical([3, 1])})).levels[0].dtype == np.int64
+    frame = pd.DataFrame({"x": pd.cut(pd.Series([1.0, 5.0, 9.0]), [0, 4, 8, 12])})
+    encoder = fit(as_table(frame))
+    assert encoder.encode(as_table(frame[::-1])).ravel().tolist() == [2, 1, 0]
+
+
+def test_names_that_are_not_text_are_no_names():
+    assert as_table(pd.DataFrame(np.zeros((2, 2)))).names is None
+    assert as_table(pd.DataFrame(np.zeros((2, 1)), columns=["a"])).names == ["a"]
+
+
+DATES = pd.to_datetime(["2020-01-01", "2021-01-01"])
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "message"),
+    [
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "more than one column named 'a'"),
+        (pa.table([[1], [2]], names=["a", "a"]), ValueError, "more than one column named 'a'"),
+        (pd.DataFrame([[1, 2]], columns=["a", 3]), TypeError, r"names of several types, for instance 3 \(int\)"),
+        (pd.DataFrame({"when": DATES}), TypeError, "column 'when' holds dates"),
+        (pd.DataFrame({"when": DATES.tz_localize("UTC")}), TypeError, "column 'when' holds dates"),
+        (pd.DataFrame({"when": DATES.to_period("M")}), TypeError, "column 'when' holds dates"),
+        (pd.DataFrame({"when": pd.Categorical(DATES)}), TypeError, "column 'when' holds dates"),
+        (pd.DataFrame({"when": DATES - DATES[0]}), TypeError, "column 'when' holds dates or durations"),
+        (pl.DataFrame({"when": list(DATES)}), TypeError, "column 'when' holds dates"),
+        (pa.table({"when": list(DATES)}), TypeError, "column 'when' holds dates"),
+        (pd.DataFrame({"tags": [["a"], ["b"]]}), TypeError, "column 'tags' holds values of type list"),
+        (pl.DataFrame({"tags": [["a"], ["b"]]}), TypeError, "column 'tags' holds values of type List"),
+        (pl.DataFrame({"tags": [{"a": 1}]}), TypeError, "column 'tags' holds values of type Struct"),
+        (pa.table({"tags": [["a"], ["b"]]}), TypeError, "column 'tags' holds values of type list"),
+        (pd.DataFrame({"z": [1j, 2]}), ValueError, "Complex data not supported: column 'z'"),
+        (pl.LazyFrame({"a": [1]}), TypeError, r"lazy frame; call X.collect\(\) first"),
+        (pd.DataFrame(index=range(3)), ValueError, r"0 feature\(s\) \(shape=\(3, 0\)\)"),
+        (pd.Series([1, 2]), ValueError, "Expected 2D array, got 1D"),
+    ],
+)
+def test_frames_that_cannot_be_read_are_refused(frame, error, message):
+    with pytest.raises(error, match=message):
+        as_table(frame)
+
+
+def test_binary_and_nameless_types_are_read_cell_by_cell():
+    for frame in (pl.DataFrame({"a": [b"x", b"y"]}), pa.table({"a": [b"x", b"y"]})):
+        assert fit(as_table(frame)).columns[0].categories.tolist() == [b"x", b"y"]
+    sparse = pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 0.0, 1.0])})
+    assert as_table(sparse).columns[0].tolist() == [0.0, 0.0, 1.0]
+
+
+def test_frame_libraries_are_not_imported_for_arrays():
+    code = (
+        "import sys, numpy; from tanager.data import as_table; as_table(numpy.zeros((2, 2)));"
+        "print([name for name in ('pandas', 'polars', 'pyarrow', 'sklearn') if name in sys.modules])"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert output.stdout.strip() == "[]"
