@@ -1,3 +1,12 @@
-"""Bayesian network classifiers whose structure is learned by gradient descent."""
+"""Bayesian network classifiers whose structure is learned by gradient descent.
+
+>>> from tanager import TANClassifier
+"""
+
+from tanager.estimators import TANClassifier
+from tanager.experiments import paper_settings
+from tanager.structure import ParentSets
 
 __version__ = "0.1.0"
+
+__all__ = ["ParentSets", "TANClassifier", "__version__", "paper_settings"]

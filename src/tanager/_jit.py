@@ -34,20 +34,20 @@ def inlined(function: Function) -> Function:
 
 
 @intrinsic
-def float_from_bits(typing_context: Any, bits: Any) -> Any:  # noqa: ARG001
+def float_from_bits(typing_context: Any, bits: Any) -> Any:
     """Read the 32 bits of an integer as a float."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.FloatType())
 
     return numba.float32(numba.int32), generate
 
 
 @intrinsic
-def bits_of_float(typing_context: Any, number: Any) -> Any:  # noqa: ARG001
+def bits_of_float(typing_context: Any, number: Any) -> Any:
     """Read the 32 bits of a float as an integer."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(32))
 
     return numba.int32(numba.float32), generate

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from types import TracebackType
 from typing import Any
 
@@ -46,7 +47,7 @@ class Crew:
         total = np.concatenate([[0.0], np.cumsum(cost)])
         goals = np.linspace(0.0, total[-1], self.n_threads + 1)[1:-1]
         edges = [0, *np.searchsorted(total, goals).tolist(), len(cost)]
-        return [(lo, hi) for lo, hi in zip(edges[:-1], edges[1:], strict=True) if hi > lo]
+        return [(lo, hi) for lo, hi in pairwise(edges) if hi > lo]
 
     def run(self, function: Callable[..., Any], ranges: Sequence[tuple[int, int]], *arguments: Any) -> None:
         """Call ``function(lo, hi, *arguments)`` for every range, and wait for all."""

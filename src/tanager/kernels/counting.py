@@ -73,7 +73,5 @@ def _information_of_counts(counts: FloatArray) -> float:
         for j in range(n_parents):
             for i in range(n_children):
                 if counts[j, i, c] > 0.0:
-                    information += counts[j, i, c] * math.log(
-                        counts[j, i, c] * of_class / (of_parent[j] * of_child[i])
-                    )
+                    information += counts[j, i, c] * math.log(counts[j, i, c] * of_class / (of_parent[j] * of_child[i]))
     return information

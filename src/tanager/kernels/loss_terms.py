@@ -102,14 +102,14 @@ def conditional_loss(log_joint: FloatArray, y: IntArray, weight: FloatArray, gra
 
 
 @kernel
-def count_errors(log_joint: FloatArray, y: IntArray) -> int:
-    """Number of rows whose most probable class is not ``y``; the first of equal classes is taken."""
-    errors = 0
+def error_share(log_joint: FloatArray, y: IntArray, weight: FloatArray) -> float:
+    """Weighted share of rows whose most probable class is not ``y``; the first of equal classes is taken."""
+    errors = 0.0
     for n in range(y.shape[0]):
         best = 0
         for c in range(1, log_joint.shape[1]):
             if log_joint[n, c] > log_joint[n, best]:
                 best = c
         if best != y[n]:
-            errors += 1
-    return errors
+            errors += weight[n]
+    return errors / weight.sum()

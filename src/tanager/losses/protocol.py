@@ -12,7 +12,7 @@ class Loss(Protocol):
 
     Called with ``log_joint`` float32[B, C], the class codes ``y`` int64[B] and ``sample_weight`` float32[B] or None, it
     returns the (weighted) mean loss and its gradient, an array of the shape of ``log_joint``. Any function of this
-    form will do.
+    form will do. One that cannot use weights says so with an attribute ``takes_weights = False``.
     """
 
     def __call__(

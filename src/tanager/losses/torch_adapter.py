@@ -16,7 +16,7 @@ class TorchLoss:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self._takes_weight = _takes_three_arguments(function)
+        self.takes_weights = _takes_three_arguments(function)
         _import_torch()
 
     def __repr__(self) -> str:
@@ -29,12 +29,12 @@ class TorchLoss:
         inputs = torch.from_numpy(np.ascontiguousarray(log_joint)).requires_grad_(True)
         arguments = [inputs, torch.from_numpy(np.ascontiguousarray(y, np.int64))]
         if sample_weight is not None:
-            if not self._takes_weight:
+            if not self.takes_weights:
                 raise ValueError(
                     f"{self!r} cannot use sample_weight: give the function a third argument that takes the weights"
                 )
             arguments.append(torch.from_numpy(np.ascontiguousarray(sample_weight)))
-        elif self._takes_weight:
+        elif self.takes_weights:
             arguments.append(None)
         with torch.enable_grad():
             value = self.function(*arguments)

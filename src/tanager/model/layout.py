@@ -6,9 +6,8 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager._types import FloatArray, Tables
+from tanager._types import FloatArray, IntArray, Tables
 from tanager.structure import ParentSets
 
 _BYTES_PER_ENTRY = 3 * np.dtype(np.float32).itemsize  # the parameter and Adam's two moments
@@ -31,7 +30,7 @@ class Layout:
     n_classes: int
 
     @property
-    def cards(self) -> NDArray[np.int64]:
+    def cards(self) -> IntArray:
         """Number of values of each feature, int64[D]."""
         return self.tables.cards[:-1]
 
@@ -61,7 +60,7 @@ class Layout:
         return arena[tables.offset[candidate] : tables.offset[candidate + 1]].reshape(shape)
 
 
-def make_layout(parent_sets: ParentSets, cards: NDArray[np.integer] | list[int], n_classes: int) -> Layout:
+def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes: int) -> Layout:
     """Lay out one table for every candidate of the search space.
 
     Parameters

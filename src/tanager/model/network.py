@@ -44,7 +44,7 @@ class Network:
         """Keep the chosen candidates' tables of an arena; ``chosen`` holds their indices, int[D]."""
         parents = layout.parent_sets.select(chosen)
         tables = [layout.table(theta, e) for e in chosen]
-        own = make_layout(ParentSets.from_lists([[j] for j in parents]), layout.cards.tolist(), layout.n_classes)
+        own = make_layout(ParentSets.from_lists([[j] for j in parents]), layout.cards, layout.n_classes)
         flat = np.concatenate([table.ravel() for table in tables]).astype(np.float32)
         return cls(parents, own, flat, np.asarray(log_prior, np.float64))
 
@@ -57,7 +57,7 @@ class Network:
         return len(self.log_prior)
 
     @property
-    def cards(self) -> NDArray[np.int64]:
+    def cards(self) -> IntArray:
         """Number of values of each feature."""
         return self.layout.cards
 
@@ -72,7 +72,7 @@ class Network:
         return find_cycle(self.parents) is None
 
     def cpt(self, feature: int) -> FloatArray:
-        """Conditional probabilities of a feature, ``[x_parent, x_feature, c]``; the first axis is 1 without a parent."""
+        """Conditional probabilities of a feature, ``[x_parent, x_feature, c]``; without a parent the first axis is 1."""
         return np.exp(self.layout.table(self.theta, feature).astype(np.float64))
 
     def log_joint(self, codes: IntArray, n_threads: int = 1) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,7 @@ class ParentDistribution:
     def most_probable(self) -> NDArray[np.int64]:
         """Index of the most probable candidate of each feature; the first of equal ones."""
         ptr = self.parent_sets.ptr
-        segments = zip(ptr[:-1], ptr[1:], strict=True)
-        return np.array([start + np.argmax(self.phi[start:stop]) for start, stop in segments])
+        return np.array([start + np.argmax(self.phi[start:stop]) for start, stop in pairwise(ptr)])
 
     def mean_entropy(self) -> float:
         """Mean entropy in nats over the features that have a choice; 0 if none has."""

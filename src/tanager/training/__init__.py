@@ -1,7 +1,7 @@
 """Training by gradient descent: settings, schedules, noise, one step, and the loop over epochs."""
 
 from tanager.training.history import History
-from tanager.training.loop import TrainingDiverged, train
+from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
 from tanager.training.problem import Problem, make_problem
 from tanager.training.settings import TrainingSettings
@@ -16,7 +16,7 @@ __all__ = [
     "StepInfo",
     "Stepper",
     "TrainState",
-    "TrainingDiverged",
+    "TrainingDivergedError",
     "TrainingSettings",
     "initial_state",
     "make_problem",

@@ -18,7 +18,7 @@ from tanager.training.state import TrainState, structure_of
 from tanager.training.step import Batch, Stepper
 
 
-class TrainingDiverged(ArithmeticError):
+class TrainingDivergedError(ArithmeticError):
     """The loss or its gradient is no longer a number."""
 
 
@@ -59,7 +59,7 @@ def train(
             rate, tau = float(rates[state.epoch]), float(taus[state.epoch])
             mean_loss, mean_error = _run_epoch(state, problem, stepper, noise, gumbel, rate, tau)
             if not math.isfinite(mean_loss):
-                raise TrainingDiverged(
+                raise TrainingDivergedError(
                     f"the loss is {mean_loss} in epoch {state.epoch + 1}: lower learning_rate, lam or gamma, or check "
                     "the gradient of a loss of your own"
                 )

@@ -56,7 +56,7 @@ class GumbelStream:
         self._noise = noise
         self._n_candidates = n_candidates
         self._number = -1
-        self._block = np.empty((0, 0))
+        self._block: FloatArray = np.empty((0, 0))
 
     def at(self, step: int) -> FloatArray:
         """Noise of one step, float64[E]."""

@@ -11,7 +11,7 @@ from tanager._threads import Crew
 from tanager._types import Descent, FloatArray, IntArray
 from tanager.kernels.batch import gather_batch
 from tanager.kernels.log_joint import batch_log_joint
-from tanager.kernels.loss_terms import count_errors
+from tanager.kernels.loss_terms import error_share
 from tanager.kernels.parents import descend_phi, phi_gradient, sample_parents
 from tanager.kernels.update import update_prior, update_tables
 from tanager.losses import Loss
@@ -49,6 +49,7 @@ class Stepper:
         n_features, n_candidates = layout.parent_sets.n_features, layout.parent_sets.n_candidates
         self._batch = np.zeros((n_features + 1, batch_size), np.int32)
         self._log_joint = np.empty((batch_size, layout.n_classes), np.float32)
+        self._equal_weight = np.ones(batch_size, np.float32)
         self._selected = np.empty(n_features, np.int64)
         self._soft = np.empty(n_candidates)
         self._weight_gradient = np.zeros(n_candidates)
@@ -85,7 +86,8 @@ class Stepper:
         arguments = (state.theta.value, state.prior.value, tables, self._selected, self._batch, self._log_joint)
         self._crew.run(batch_log_joint, self._row_ranges, *arguments)
         value, grad = self._loss(self._log_joint, batch.y, batch.weight)
-        info = StepInfo(float(value), count_errors(self._log_joint, batch.y) / len(batch.y))
+        weight = self._equal_weight if batch.weight is None else batch.weight
+        info = StepInfo(float(value), error_share(self._log_joint, batch.y, weight))
         return self._checked(grad), info
 
     def _descend(self, state: TrainState, grad: FloatArray, rate: float, tau: float) -> None:

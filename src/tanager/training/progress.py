@@ -1,0 +1,37 @@
+"""A line on the terminal that tells how training goes. Small enough not to ask for another dependency."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+from tanager.training.state import TrainState
+
+_WIDTH = 20
+
+
+class ProgressBar:
+    """Called with the state after each epoch; rewrites one line with loss, error, entropy and time left."""
+
+    def __init__(self, n_epochs: int, stream: TextIO | None = None) -> None:
+        self._n_epochs = n_epochs
+        self._stream = stream or sys.stderr
+        self._start = time.perf_counter()
+        self._last = 0.0
+
+    def __call__(self, state: TrainState) -> None:
+        now = time.perf_counter()
+        is_last = state.epoch == self._n_epochs
+        if now - self._last < 0.1 and not is_last:
+            return
+        self._last = now
+        left = (now - self._start) / state.epoch * (self._n_epochs - state.epoch)
+        done = _WIDTH * state.epoch // self._n_epochs
+        history = state.history
+        self._stream.write(
+            f"\repoch {state.epoch}/{self._n_epochs} [{'#' * done}{'.' * (_WIDTH - done)}] "
+            f"loss {history.loss[-1]:.4g}  error {history.error[-1]:.2%}  entropy {history.entropy[-1]:.3f}  "
+            f"{left:.0f} s left " + ("\n" if is_last else "")
+        )
+        self._stream.flush()
