@@ -221,10 +221,18 @@ def test_binary_and_nameless_types_are_read_cell_by_cell():
     assert as_table(sparse).columns[0].tolist() == [0.0, 0.0, 1.0]
 
 
-def test_frame_libraries_are_not_imported_for_arrays():
+def test_arrays_need_none_of_the_frame_libraries():
     code = (
-        "import sys, numpy; from tanager.data import as_table; as_table(numpy.zeros((2, 2)));"
-        "print([name for name in ('pandas', 'polars', 'pyarrow', 'sklearn') if name in sys.modules])"
+        "import sys, numpy\n"
+        "sys.modules.update(dict.fromkeys(['pandas', 'polars', 'pyarrow']))  # importing one of them now fails\n"
+        "from tanager.data import as_table\n"
+        "print(as_table(numpy.zeros((2, 3))).n_columns)"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert output.stdout.strip() == "[]"
+    assert output.stdout.strip() == "3"
+
+
+def test_a_missing_arrow_library_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"needs pyarrow; pip install 'tanager\[frames\]'"):
+        as_table(Stream(arrow_table()))
