@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import FloatArray
+from tanager.estimators.options import check_image_shape
 from tanager.structure import (
     ParentSets,
     all_candidates,
@@ -68,7 +69,7 @@ def make_parent_sets(
         )
     k = _clip_max_parents(max_parents, n_features)
     if structure == "nearest":
-        shape = _check_image_shape(image_shape, n_features, "structure='nearest'")
+        shape = check_image_shape(image_shape, n_features, "structure='nearest'")
     if structure == "none" or n_features == 1:
         return naive_bayes(n_features)
     if structure == "chow-liu":
@@ -87,7 +88,7 @@ def make_parent_sets(
 
 def _clip_max_parents(max_parents: int, n_features: int) -> int:
     """As many candidates as there can be: a table of few features is no error."""
-    if isinstance(max_parents, bool) or int(max_parents) != max_parents or max_parents < 1:
+    if int(max_parents) != max_parents or max_parents < 1:
         raise ValueError(f"max_parents must be a whole number of at least 1, got {max_parents!r}")
     return max(1, min(int(max_parents), n_features - 1))
 
@@ -117,14 +118,5 @@ def _make_order(
     if ordering == "natural":
         return natural_order(n_features)
     if ordering in _IMAGE_ORDERINGS:
-        return _IMAGE_ORDERINGS[ordering](_check_image_shape(image_shape, n_features, f"ordering={ordering!r}"))
+        return _IMAGE_ORDERINGS[ordering](check_image_shape(image_shape, n_features, f"ordering={ordering!r}"))
     raise ValueError(f"ordering must be None, 'random', 'natural', 'A', 'B', 'C' or a permutation, got {ordering!r}")
-
-
-def _check_image_shape(image_shape: Any, n_features: int, what: str) -> tuple[int, int]:
-    if image_shape is None:
-        raise ValueError(f"{what} needs image_shape=(rows, columns)")
-    shape = tuple(int(length) for length in image_shape)
-    if len(shape) != 2 or shape[0] * shape[1] != n_features:
-        raise ValueError(f"image_shape={image_shape!r} does not fit {n_features} features; give (rows, columns)")
-    return shape[0], shape[1]

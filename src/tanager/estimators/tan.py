@@ -17,6 +17,7 @@ from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.data import QuantileBinning, TableEncoder, resolve_categorical
 from tanager.estimators.inputs import read_table, read_targets, read_weights
+from tanager.estimators.options import check_numbers, check_pair
 from tanager.estimators.structures import make_parent_sets
 from tanager.losses import ConditionalLikelihood, Hybrid, Loss, Margin, NegativeLogLikelihood
 from tanager.model import (
@@ -42,6 +43,20 @@ from tanager.training import (
 from tanager.training.progress import ProgressBar
 
 _DEFAULTS = TrainingSettings()
+
+_NUMBERS = (
+    "max_parents",
+    "lam",
+    "gamma",
+    "eta",
+    "smoothing",
+    "max_bins",
+    "epochs",
+    "batch_size",
+    "learning_rate",
+    "learning_rate_decay",
+    "structure_learning_rate",
+)
 
 
 class TANClassifier(ClassifierMixin, BaseEstimator):
@@ -318,8 +333,10 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         """Check the parameters of training before anything else is done."""
         if self.parameters not in ("gradient", "ml"):
             raise ValueError(f"parameters must be 'gradient' or 'ml', got {self.parameters!r}")
-        if not np.isfinite(self.smoothing) or self.smoothing <= 0:
-            raise ValueError(f"smoothing must be a finite number above 0, got {self.smoothing!r}")
+        check_numbers({name: getattr(self, name) for name in _NUMBERS})
+        check_pair("tau", self.tau)
+        if self.smoothing <= 0:
+            raise ValueError(f"smoothing must be above 0, got {self.smoothing!r}")
         return TrainingSettings(
             epochs=self.epochs,
             batch_size=self.batch_size,
