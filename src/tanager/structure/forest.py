@@ -1,0 +1,175 @@
+"""Forests of features: an order of the features of one, a cycle where it is none, and the heaviest spanning tree.
+
+The spanning tree is what Chow-Liu structures are made of (section 2.2 of the paper): with conditional mutual
+information as weights it is the TAN of maximum likelihood.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tanager.structure._validation import check_count, check_int_vector
+from tanager.structure.parent_sets import NO_PARENT
+
+# Weights that differ by more than rounding when read from the other side are a mistake of the caller.
+_SYMMETRY_TOLERANCE = 1e-8
+
+
+def topological_order(parents: ArrayLike) -> NDArray[np.int64]:
+    """Return an order in which every parent comes before its children.
+
+    Of the features whose parent is already there, the one with the smallest number comes next.
+
+    Parameters
+    ----------
+    parents : int array of shape (D,)
+        The parent of each feature, -1 for none.
+
+    Returns
+    -------
+    int64 array of shape (D,)
+        ``order[p]`` is the feature at position ``p``.
+
+    Raises
+    ------
+    ValueError
+        If there is a cycle; the message names it.
+
+    Examples
+    --------
+    >>> topological_order([2, -1, 1, -1])
+    array([1, 2, 0, 3])
+    """
+    cycle = find_cycle(parents)
+    if cycle is not None:
+        raise ValueError("the parents form a cycle: features " + " -> ".join(map(str, [*cycle, cycle[0]])))
+    parent_of = _check_parents(parents)
+    children: list[list[int]] = [[] for _ in parent_of]
+    for i, parent in enumerate(parent_of):
+        if parent != NO_PARENT:
+            children[parent].append(i)
+    ready = [i for i, parent in enumerate(parent_of) if parent == NO_PARENT]
+    order = []
+    while ready:
+        order.append(heapq.heappop(ready))
+        for i in children[order[-1]]:
+            heapq.heappush(ready, i)
+    return np.array(order, dtype=np.int64)
+
+
+def find_cycle(parents: ArrayLike) -> list[int] | None:
+    """Return the features of a cycle, or None if there is no cycle.
+
+    Parameters
+    ----------
+    parents : int array of shape (D,)
+        The parent of each feature, -1 for none. A feature that is its own parent is a cycle of one.
+
+    Returns
+    -------
+    list of int, or None
+        Each feature is the parent of the next, and the last is the parent of the first. The smallest comes first. Of
+        several cycles it is the first that is met going from 0, then 1 and so on, from child to parent.
+
+    Examples
+    --------
+    >>> find_cycle([3, 0, -1, 1])
+    [0, 1, 3]
+    >>> find_cycle([-1, 0, 0]) is None
+    True
+    """
+    parent_of = _check_parents(parents)
+    walk_of: list[int | None] = [None] * len(parent_of)
+    for start in range(len(parent_of)):
+        i = start
+        while i != NO_PARENT and walk_of[i] is None:
+            walk_of[i] = start
+            i = parent_of[i]
+        if i != NO_PARENT and walk_of[i] == start:
+            return _cycle_through(i, parent_of)
+    return None
+
+
+def maximum_spanning_tree(weights: ArrayLike, root: int = 0) -> NDArray[np.int64]:
+    """Return the heaviest tree that joins all features, directed away from ``root``.
+
+    The tree has D - 1 edges whatever the weights, so it also takes edges of weight zero or less. It grows from the
+    root (Prim), in O(D^2). If edges tie, the feature with the smallest number joins first, to the smallest number.
+
+    Parameters
+    ----------
+    weights : float array of shape (D, D)
+        Symmetric. The diagonal is not read. Of two entries that differ by rounding, the larger counts.
+    root : int, default=0
+        The feature without a parent.
+
+    Returns
+    -------
+    int64 array of shape (D,)
+        The parent of each feature, -1 for the root.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> maximum_spanning_tree(np.array([[0, 1, 5], [1, 0, 2], [5, 2, 0]]))
+    array([-1,  2,  0])
+    """
+    heavy = _check_weights(weights)
+    n_features = len(heavy)
+    if not 0 <= root < n_features:
+        raise ValueError(f"root={root} is not a feature; features are numbered 0 to {n_features - 1}")
+    parents = np.full(n_features, root, dtype=np.int64)
+    parents[root] = NO_PARENT
+    outside = np.ones(n_features, dtype=bool)
+    outside[root] = False
+    best = heavy[root].copy()  # weight of the best edge from the tree to each feature outside
+    while outside.any():
+        added = int(np.argmax(np.where(outside, best, -np.inf)))
+        outside[added] = False
+        edge = heavy[added]
+        better = outside & ((edge > best) | ((edge == best) & (added < parents)))
+        best[better] = edge[better]
+        parents[better] = added
+    return parents
+
+
+def _cycle_through(feature: int, parent_of: list[int]) -> list[int]:
+    """List the cycle that ``feature`` is on from parent to child, smallest feature first."""
+    cycle = [feature]
+    while parent_of[cycle[-1]] != feature:
+        cycle.append(parent_of[cycle[-1]])
+    cycle.reverse()
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]
+
+
+def _check_parents(parents: ArrayLike) -> list[int]:
+    """Return ``parents`` as a list with one entry, a feature or none, for each feature."""
+    vector = check_int_vector(parents, "parents")
+    n_features = check_count(vector.size, "the number of features in parents")
+    outside = np.flatnonzero((vector < NO_PARENT) | (vector >= n_features))
+    if outside.size:
+        i, rule = outside[0], f"features are numbered 0 to {n_features - 1}, and {NO_PARENT} is no parent"
+        raise ValueError(f"feature {i}: parent {vector[i]} does not exist; {rule}")
+    return [int(parent) for parent in vector]
+
+
+def _check_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    """Return a symmetric copy of ``weights`` with zeros on the diagonal."""
+    matrix = np.array(weights, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise ValueError(f"weights must be a square matrix, got shape {matrix.shape}")
+    np.fill_diagonal(matrix, 0.0)
+    infinite = np.argwhere(~np.isfinite(matrix))
+    if infinite.size:
+        i, j = infinite[0]
+        raise ValueError(f"weights[{i}, {j}] is {matrix[i, j]}, but weights must be finite")
+    uneven = np.argwhere(np.abs(matrix - matrix.T) > _SYMMETRY_TOLERANCE * np.abs(matrix).max())
+    if uneven.size:
+        i, j = uneven[0]
+        sides = f"weights[{i}, {j}] is {matrix[i, j]} and weights[{j}, {i}] is {matrix[j, i]}"
+        raise ValueError(f"weights must be symmetric, but {sides}")
+    return np.maximum(matrix, matrix.T)

@@ -1,0 +1,246 @@
+"""The space of structures that a search chooses from, as a value.
+
+In a TAN every feature has the class and at most one more feature as parents (section 2.2 of the paper). A search space
+lists, for every feature, the candidates for that one more parent; "no parent" is a candidate like any other
+(section 4.2). Naive Bayes, one fixed tree and every search of the paper are values of the one type here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tanager.structure._validation import check_count, check_int_vector, check_order
+
+NO_PARENT = -1
+"""The candidate that stands for no parent besides the class."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class ParentSets:
+    """Candidates for the one extra parent of each feature.
+
+    The candidates of all D features lie one after the other in a flat array of E entries. Which of its candidates a
+    feature takes is decided elsewhere: by the index of the candidate in that flat array.
+
+    The value never changes: arrays are copied and read-only. Two values are equal if their arrays are.
+
+    Parameters
+    ----------
+    ptr : int64 array of shape (D + 1,)
+        The candidates of feature ``i`` are ``parents[ptr[i]:ptr[i + 1]]``.
+    parents : int32 array of shape (E,)
+        Candidates; ``NO_PARENT`` (-1) is the candidate that stands for no parent.
+    order : int64 array of shape (D,), optional
+        ``order[p]`` is the feature at position ``p``. Every candidate comes before its child, so every structure drawn
+        is acyclic. Without an order structures may have cycles, and such a structure is not a Bayesian network.
+
+    Raises
+    ------
+    ValueError
+        If a feature has no candidates, or one that is no feature, is the feature itself, is listed twice or does not
+        come before its child; if ``order`` is not a permutation, or the arrays do not fit together.
+
+    Examples
+    --------
+    >>> sets = ParentSets.from_lists([[-1], [-1, 0], [-1, 0, 1]], order=[0, 1, 2])
+    >>> sets
+    ParentSets(n_features=3, n_candidates=6, is_ordered=True)
+    >>> sets.candidates_of(2)
+    array([-1,  0,  1], dtype=int32)
+    >>> sets.select([0, 2, 5])
+    array([-1,  0,  1])
+    """
+
+    ptr: NDArray[np.int64]
+    parents: NDArray[np.int32]
+    order: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        ptr = check_int_vector(self.ptr, "ptr")
+        parents = check_int_vector(self.parents, "parents")
+        _check_segments(ptr, parents.size)
+        child = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+        _check_candidates(child, parents, ptr.size - 1)
+        order = None
+        if self.order is not None:
+            order = _frozen(check_order(self.order))
+            _check_precedence(child, parents, order, ptr.size - 1)
+        object.__setattr__(self, "ptr", _frozen(ptr))
+        object.__setattr__(self, "parents", _frozen(parents.astype(np.int32)))
+        object.__setattr__(self, "order", order)
+
+    @classmethod
+    def from_lists(cls, candidates: Sequence[ArrayLike], order: ArrayLike | None = None) -> ParentSets:
+        """Build the value from one list of candidates for each feature.
+
+        Parameters
+        ----------
+        candidates : sequence of D int sequences
+            ``candidates[i]`` lists the candidates of feature ``i``, in the order they are to have.
+        order : int array of shape (D,), optional
+            See the class.
+
+        Returns
+        -------
+        ParentSets
+
+        Examples
+        --------
+        >>> ParentSets.from_lists([[-1, 1], [-1, 0]])
+        ParentSets(n_features=2, n_candidates=4, is_ordered=False)
+        """
+        check_count(len(candidates), "the number of features")
+        vectors = [check_int_vector(entry, f"feature {i}: the candidates") for i, entry in enumerate(candidates)]
+        ptr = np.cumsum([0, *(vector.size for vector in vectors)])
+        # The constructor converts and checks every array it is given.
+        arrays: tuple[Any, ...] = (ptr, np.concatenate(vectors), order)
+        return cls(*arrays)
+
+    def to_lists(self) -> list[list[int]]:
+        """Return the candidates of each feature as lists of plain integers.
+
+        Examples
+        --------
+        >>> ParentSets.from_lists([[-1], [-1, 0]]).to_lists()
+        [[-1], [-1, 0]]
+        """
+        return [self.candidates_of(i).tolist() for i in range(self.n_features)]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, D."""
+        return self.ptr.size - 1
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of candidates of all features together, E."""
+        return self.parents.size
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether each feature has one candidate, so that there is nothing to search."""
+        return self.n_candidates == self.n_features
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether there is an order, so that every structure drawn is acyclic."""
+        return self.order is not None
+
+    def candidates_of(self, feature: int) -> NDArray[np.int32]:
+        """Return the candidates of one feature, as a read-only view.
+
+        Parameters
+        ----------
+        feature : int
+            Number of the feature, from 0.
+
+        Returns
+        -------
+        int32 array of shape (n_candidates_of_feature,)
+
+        Examples
+        --------
+        >>> ParentSets.from_lists([[-1], [-1, 0]]).candidates_of(1)
+        array([-1,  0], dtype=int32)
+        """
+        if not 0 <= feature < self.n_features:
+            raise IndexError(f"there is no feature {feature}: features are numbered 0 to {self.n_features - 1}")
+        return self.parents[self.ptr[feature] : self.ptr[feature + 1]]
+
+    def select(self, indices: ArrayLike) -> NDArray[np.int64]:
+        """Return the parent that each feature has if it takes the candidate chosen for it.
+
+        Parameters
+        ----------
+        indices : int array of shape (D,)
+            For each feature the index of its candidate in the flat array: ``ptr[i] <= indices[i] < ptr[i + 1]``.
+
+        Returns
+        -------
+        int64 array of shape (D,)
+            The parent of each feature, -1 for none.
+
+        Examples
+        --------
+        >>> ParentSets.from_lists([[-1], [-1, 0], [-1, 0]]).select([0, 1, 4])
+        array([-1, -1,  0])
+        """
+        chosen = check_int_vector(indices, "indices")
+        if chosen.size != self.n_features:
+            raise ValueError(f"indices must hold one entry for each of {self.n_features} features, got {chosen.size}")
+        strays = np.flatnonzero((chosen < self.ptr[:-1]) | (chosen >= self.ptr[1:]))
+        if strays.size:
+            i = strays[0]
+            own = f"{self.ptr[i]} to {self.ptr[i + 1] - 1}"
+            raise ValueError(f"feature {i}: index {chosen[i]} is not one of its own candidates, which are {own}")
+        return self.parents[chosen].astype(np.int64)
+
+    def _content(self) -> tuple[bytes, bytes, bytes | None]:
+        """Everything that makes two values equal."""
+        return self.ptr.tobytes(), self.parents.tobytes(), None if self.order is None else self.order.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ParentSets):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def __repr__(self) -> str:
+        counts = f"n_features={self.n_features}, n_candidates={self.n_candidates}"
+        return f"ParentSets({counts}, is_ordered={self.is_ordered})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies and pickles go through the constructor, because a copied array would be writeable again.
+        return ParentSets, (self.ptr, self.parents, self.order)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Make ``array``, which no caller may hold, read-only, and return it."""
+    array.flags.writeable = False
+    return array
+
+
+def _check_segments(ptr: NDArray[np.int64], n_candidates: int) -> None:
+    """Check that ``ptr`` cuts the flat array into one part, not empty, for each feature."""
+    check_count(ptr.size - 1, "the number of features")
+    if ptr[0] != 0 or ptr[-1] != n_candidates or np.any(np.diff(ptr) < 0):
+        raise ValueError(f"ptr must rise from 0 to the number of candidates, {n_candidates}, got {ptr}")
+    empty = np.flatnonzero(np.diff(ptr) == 0)
+    if empty.size:
+        raise ValueError(f"feature {empty[0]} has no candidates; list {NO_PARENT} for no parent")
+
+
+def _check_candidates(child: NDArray[np.int64], parents: NDArray[np.int64], n_features: int) -> None:
+    """Check that candidates are other features or none, each listed once."""
+    outside = np.flatnonzero((parents < NO_PARENT) | (parents >= n_features))
+    if outside.size:
+        e, rule = outside[0], f"features are numbered 0 to {n_features - 1}, and {NO_PARENT} is no parent"
+        raise ValueError(f"feature {child[e]}: candidate {parents[e]} does not exist; {rule}")
+    own = np.flatnonzero(parents == child)
+    if own.size:
+        raise ValueError(f"feature {child[own[0]]} is a candidate for its own parent")
+    pairs, counts = np.unique(child * (n_features + 1) + (parents - NO_PARENT), return_counts=True)
+    if pairs.size < parents.size:
+        i, entry = divmod(pairs[counts > 1][0], n_features + 1)
+        raise ValueError(f"feature {i}: candidate {entry + NO_PARENT} is listed more than once")
+
+
+def _check_precedence(
+    child: NDArray[np.int64], parents: NDArray[np.int64], order: NDArray[np.int64], n_features: int
+) -> None:
+    """Check that every candidate comes before its child."""
+    if order.size != n_features:
+        raise ValueError(f"order has {order.size} features, but there are candidates for {n_features}")
+    position = np.argsort(order)
+    late = np.flatnonzero((parents != NO_PARENT) & (position[parents] > position[child]))
+    if late.size:
+        e = late[0]
+        raise ValueError(f"feature {child[e]}: candidate {parents[e]} does not come before it in the order")
