@@ -1,0 +1,190 @@
+"""Orders of the features: as they come, random, and the three for images (section 4.4 of the paper).
+
+An order is an array whose entry ``p`` is the feature at position ``p``; parents come before children. The pixels of an
+image are numbered row by row: pixel (row, column) is feature ``row * n_columns + column``. An image that is stored
+column by column is its transpose, so there "row" and "column" change places below.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.structure._validation import check_count
+
+Rng: TypeAlias = np.random.Generator | np.random.RandomState
+
+
+def natural_order(n_features: int) -> NDArray[np.int64]:
+    """Return the features as they are numbered.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features, D.
+
+    Returns
+    -------
+    int64 array of shape (D,)
+
+    Examples
+    --------
+    >>> natural_order(3)
+    array([0, 1, 2])
+    """
+    return np.arange(check_count(n_features, "n_features"), dtype=np.int64)
+
+
+def random_order(n_features: int, rng: Rng) -> NDArray[np.int64]:
+    """Return the features in random order.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features, D.
+    rng : numpy Generator or RandomState
+        Asked once, for ``rng.permutation(D)``.
+
+    Returns
+    -------
+    int64 array of shape (D,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random_order(4, np.random.RandomState(0))
+    array([2, 3, 1, 0])
+    """
+    return rng.permutation(check_count(n_features, "n_features")).astype(np.int64)
+
+
+def row_wise(image_shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Return ordering A: rows from top to bottom, each from left to right.
+
+    Parameters
+    ----------
+    image_shape : tuple of int
+        Number of rows and of columns.
+
+    Returns
+    -------
+    int64 array of shape (n_rows * n_columns,)
+
+    Examples
+    --------
+    >>> row_wise((2, 3))
+    array([0, 1, 2, 3, 4, 5])
+    """
+    n_rows, n_columns = _check_image_shape(image_shape)
+    return natural_order(n_rows * n_columns)
+
+
+def along_diagonal(image_shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Return ordering B: along the main diagonal.
+
+    The pixels on and below the diagonal are taken row by row, and after each that lies below it comes the pixel that
+    mirrors it above.
+
+    Parameters
+    ----------
+    image_shape : tuple of int
+        Number of rows and of columns, which must be the same.
+
+    Returns
+    -------
+    int64 array of shape (n_rows * n_columns,)
+
+    Examples
+    --------
+    >>> along_diagonal((3, 3))
+    array([0, 3, 1, 4, 6, 2, 7, 5, 8])
+    """
+    size = _check_square(image_shape, "along_diagonal")
+    pixels: list[tuple[int, int]] = []
+    for row in range(size):
+        for column in range(row):
+            pixels += [(row, column), (column, row)]
+        pixels.append((row, row))
+    return _features_at(pixels, size)
+
+
+def centre_outwards(image_shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Return ordering C: square rings from the centre of the image outwards.
+
+    Around a region of H times H pixels the next ring has the H pixels above, then the H pixels below, both from left
+    to right; then the H pixels to the left and the H pixels to the right, both from top to bottom; then the corners:
+    left above, right above, left below, right below. An image of odd size starts from its middle pixel (H = 1), one of
+    even size from nothing (H = 0), so that its first ring is the four corners alone.
+
+    Parameters
+    ----------
+    image_shape : tuple of int
+        Number of rows and of columns, which must be the same.
+
+    Returns
+    -------
+    int64 array of shape (n_rows * n_columns,)
+
+    Examples
+    --------
+    >>> centre_outwards((3, 3))
+    array([4, 1, 7, 3, 5, 0, 2, 6, 8])
+    """
+    size = _check_square(image_shape, "centre_outwards")
+    middle = size // 2
+    pixels = [(middle, middle)] if size % 2 else []
+    for ring in range(1, middle + 1):
+        low, high = middle - ring, size - 1 - middle + ring
+        inner = range(low + 1, high)
+        pixels += [(low, column) for column in inner]
+        pixels += [(high, column) for column in inner]
+        pixels += [(row, low) for row in inner]
+        pixels += [(row, high) for row in inner]
+        pixels += [(low, low), (low, high), (high, low), (high, high)]
+    return _features_at(pixels, size)
+
+
+def pixel_positions(image_shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return the place of each pixel in the image.
+
+    Parameters
+    ----------
+    image_shape : tuple of int
+        Number of rows and of columns.
+
+    Returns
+    -------
+    float64 array of shape (n_rows * n_columns, 2)
+        Row and column of each feature.
+
+    Examples
+    --------
+    >>> pixel_positions((1, 2))
+    array([[0., 0.],
+           [0., 1.]])
+    """
+    n_rows, n_columns = _check_image_shape(image_shape)
+    return np.indices((n_rows, n_columns)).reshape(2, -1).T.astype(np.float64)
+
+
+def _features_at(pixels: list[tuple[int, int]], n_columns: int) -> NDArray[np.int64]:
+    """Return the features of (row, column) pairs."""
+    return np.array([row * n_columns + column for row, column in pixels], dtype=np.int64)
+
+
+def _check_image_shape(image_shape: tuple[int, int]) -> tuple[int, int]:
+    """Return ``image_shape`` as two ints of at least one."""
+    if np.shape(image_shape) != (2,):
+        raise ValueError(f"image_shape must be (n_rows, n_columns), got {image_shape}")
+    n_rows, n_columns = image_shape
+    return check_count(n_rows, "n_rows in image_shape"), check_count(n_columns, "n_columns in image_shape")
+
+
+def _check_square(image_shape: tuple[int, int], name: str) -> int:
+    """Return the size of a square image."""
+    n_rows, n_columns = _check_image_shape(image_shape)
+    if n_rows != n_columns:
+        raise ValueError(f"{name} is only defined for square images, got {n_rows} rows and {n_columns} columns")
+    return n_rows
