@@ -1,0 +1,46 @@
+"""Structures: the parents that features may have, orders of features, and forests of features."""
+
+from tanager.structure.candidates import (
+    all_candidates,
+    candidates_from_permutations,
+    draw_permutations,
+    fixed_parents,
+    naive_bayes,
+    nearest_candidates,
+    pseudo_candidates,
+    random_parents,
+    subset_candidates,
+)
+from tanager.structure.forest import find_cycle, maximum_spanning_tree, topological_order
+from tanager.structure.orderings import (
+    along_diagonal,
+    centre_outwards,
+    natural_order,
+    pixel_positions,
+    random_order,
+    row_wise,
+)
+from tanager.structure.parent_sets import NO_PARENT, ParentSets
+
+__all__ = [
+    "NO_PARENT",
+    "ParentSets",
+    "all_candidates",
+    "along_diagonal",
+    "candidates_from_permutations",
+    "centre_outwards",
+    "draw_permutations",
+    "find_cycle",
+    "fixed_parents",
+    "maximum_spanning_tree",
+    "naive_bayes",
+    "natural_order",
+    "nearest_candidates",
+    "pixel_positions",
+    "pseudo_candidates",
+    "random_order",
+    "random_parents",
+    "row_wise",
+    "subset_candidates",
+    "topological_order",
+]
