@@ -8,9 +8,10 @@ from tanager._types import IntArray, Tables
 
 @kernel
 def gather_batch(codes: IntArray, rows: IntArray, batch: IntArray) -> None:
-    """Copy rows of ``codes[N, D]`` into ``batch[D + 1, B]``, feature by feature.
+    """Copy rows of ``codes[N, D]`` into the first columns of ``batch[D + 1, B]``, feature by feature.
 
-    The last line of ``batch`` belongs to the virtual feature that stands for "no parent"; it is left as it is.
+    The last line of ``batch`` belongs to the virtual feature that stands for "no parent"; it is left as it is, and so
+    are columns beyond the rows, which fill the batch up.
     """
     n_features = codes.shape[1]
     for b in range(rows.shape[0]):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tanager._jit import kernel
 from tanager._types import FloatArray, IntArray, Tables
 from tanager.kernels.batch import table_lines
+from tanager.kernels.lanes import LANES, add, load, store
 
 
 @kernel
@@ -21,22 +22,26 @@ def batch_log_joint(
     batch: IntArray,
     log_joint: FloatArray,
 ) -> None:
-    """Fill rows lo to hi of ``log_joint[B, C]`` from the selected tables; ``batch`` is feature-major."""
+    """Fill rows lo to hi of ``log_joint[B, P]`` from the selected tables; ``batch`` is feature-major.
+
+    P is the number of classes padded to whole lanes; the entries beyond the classes have no meaning.
+    """
     n_classes = prior.shape[0]
+    width = log_joint.shape[1]
     for n in range(lo, hi):
         for c in range(n_classes):
             log_joint[n, c] = prior[c]
     lines = np.empty(hi - lo, np.int64)
     part = batch[:, lo:hi]
-    out = log_joint[lo:hi]
+    out = log_joint[lo:hi].reshape(-1)
     for s in range(selected.shape[0]):
         e = selected[s]
         table_lines(part, tables, s, e, lines)
-        table = theta[tables.offset[e] : tables.offset[e + 1]].reshape(-1, n_classes)
+        table = theta[tables.offset[e] :]
         for n in range(lines.shape[0]):
-            row = table[lines[n]]
-            for c in range(n_classes):
-                out[n, c] += row[c]
+            for c in range(0, width, LANES):
+                place = n * width + c
+                store(out, place, add(load(out, place), load(table, lines[n] * n_classes + c)))
 
 
 @kernel

@@ -7,36 +7,51 @@ import numpy as np
 from tanager._jit import kernel
 from tanager._types import FloatArray, Tables
 from tanager.kernels.elementary import exp, log
+from tanager.kernels.lanes import LANES, SLACK, add, load, store
 
 
 @kernel
-def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: FloatArray) -> None:
-    """Subtract from one table ``theta[x_j, x_i, c]`` its log-normaliser over x_i."""
-    n_parents = theta.shape[0] // (n_children * n_classes)
-    part = scratch[: theta.shape[0]]
+def tile_lines(lines: FloatArray, n_children: int, n_classes: int, n_parents: int, out: FloatArray) -> None:
+    """Write line j of ``lines[n_parents, C]`` to all lines ``out[j, :, C]``. Both arrays end in slack."""
+    for j in range(n_parents):
+        for i in range(n_children):
+            for c in range(0, n_classes, LANES):
+                store(out, (j * n_children + i) * n_classes + c, load(lines, j * n_classes + c))
+
+
+@kernel
+def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: FloatArray, totals: FloatArray) -> None:
+    """Subtract from tables ``theta[x_j, x_i, c]`` their log-normaliser over x_i.
+
+    Tables that lie side by side and have the same child are normalised as one. ``scratch`` has room for ``theta`` and
+    slack, ``totals`` for one line of classes for each x_j and slack.
+    """
+    slab = n_children * n_classes
+    n_parents = theta.shape[0] // slab
     for k in range(theta.shape[0]):
-        part[k] = exp(theta[k])
-    table = theta.reshape(n_parents, n_children, n_classes)
-    parts = part.reshape(n_parents, n_children, n_classes)
-    flat_total = np.zeros(n_parents * n_classes, np.float32)
-    total = flat_total.reshape(n_parents, n_classes)
+        scratch[k] = exp(theta[k])
     for j in range(n_parents):
-        for i in range(n_children):
-            for c in range(n_classes):
-                total[j, c] += parts[j, i, c]
-    for k in range(flat_total.shape[0]):
-        flat_total[k] = log(flat_total[k])
-    for j in range(n_parents):
-        for i in range(n_children):
-            for c in range(n_classes):
-                table[j, i, c] -= total[j, c]
+        for c in range(0, n_classes, LANES):
+            place = j * slab + c
+            total = load(scratch, place)
+            for _ in range(1, n_children):
+                place += n_classes
+                total = add(total, load(scratch, place))
+            store(totals, j * n_classes + c, total)
+    for k in range(n_parents * n_classes):
+        totals[k] = log(totals[k])
+    tile_lines(totals, n_children, n_classes, n_parents, scratch)
+    for k in range(theta.shape[0]):
+        theta[k] -= scratch[k]
 
 
 @kernel
 def normalise_tables(theta: FloatArray, tables: Tables, n_classes: int) -> None:
     """Normalise every table of the arena."""
-    scratch = np.empty(np.diff(tables.offset).max(), np.float32)
+    largest = np.diff(tables.offset).max() + SLACK
+    scratch = np.zeros(largest, np.float32)
+    totals = np.zeros(largest, np.float32)
     for s in range(tables.child.shape[0]):
         card = tables.cards[tables.child[s]]
         for e in range(tables.ptr[s], tables.ptr[s + 1]):
-            normalise(theta[tables.offset[e] : tables.offset[e + 1]], card, n_classes, scratch)
+            normalise(theta[tables.offset[e] : tables.offset[e + 1]], card, n_classes, scratch, totals)

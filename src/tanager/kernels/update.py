@@ -13,6 +13,7 @@ gradient, so subtracting the log-normaliser after each step leaves the trajector
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from tanager._jit import inlined, kernel
 from tanager._types import Adam, Descent, FloatArray, IntArray, Moments, Tables
 from tanager.kernels.batch import table_lines
 from tanager.kernels.elementary import exp, log
-from tanager.kernels.normalise import normalise
+from tanager.kernels.lanes import LANES, SLACK, add, load, multiply_add, store, total, zeros
+from tanager.kernels.normalise import normalise, tile_lines
 
 _ZERO = np.float32(0.0)
 
@@ -68,55 +70,70 @@ def _coast(table: Moments, rate: float, adam: Adam) -> None:
         value[k] -= rate * m / (math.sqrt(v) + epsilon)
 
 
+class _Scratch(NamedTuple):
+    """Room for one slot's work; every array ends in slack."""
+
+    lines: IntArray
+    shares: FloatArray
+    totals: FloatArray
+    gradient: FloatArray
+
+
+@kernel
+def _make_scratch(lo: int, hi: int, tables: Tables, n_rows: int) -> _Scratch:
+    largest = 0
+    for s in range(lo, hi):
+        largest = max(largest, tables.offset[tables.ptr[s + 1]] - tables.offset[tables.ptr[s]])
+    size = largest + SLACK
+    return _Scratch(
+        np.empty(n_rows, np.int64), np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size, np.float32)
+    )
+
+
 @kernel
 def _table_gradient(
-    theta: FloatArray, lines: IntArray, grad: FloatArray, n_children: int, gradient: FloatArray
-) -> None:
-    """Fill ``gradient`` with ``A - exp(theta) * S`` of one table."""
-    n_classes = grad.shape[1]
+    theta: FloatArray, grad: FloatArray, n_children: int, n_classes: int, scratch: _Scratch
+) -> FloatArray:
+    """Gradient ``A - exp(theta) * S`` of one table, in scratch; ``scratch.lines`` are those of the table."""
+    lines, shares, totals, gradient = scratch
+    width = grad.shape[1]
     n_parents = theta.shape[0] // (n_children * n_classes)
-    gradient[:] = _ZERO
-    scatter = gradient.reshape(n_parents * n_children, n_classes)
-    sums = np.zeros((n_parents, n_classes), np.float32)
-    is_touched = np.zeros(n_parents, np.bool_)
+    flat = grad.reshape(-1)
+    gradient[: theta.shape[0] + SLACK] = _ZERO
+    totals[: n_parents * n_classes + SLACK] = _ZERO
     for n in range(lines.shape[0]):
-        line = scatter[lines[n]]
-        j = lines[n] // n_children
-        total = sums[j]
-        is_touched[j] = True
-        for c in range(n_classes):
-            line[c] += grad[n, c]
-            total[c] += grad[n, c]
-    slab = n_children * n_classes
-    share = np.empty((n_children, n_classes), np.float32)
-    flat_share = share.reshape(-1)
-    for j in range(n_parents):
-        if not is_touched[j]:
-            continue
-        values = theta[j * slab : (j + 1) * slab]
-        for k in range(slab):
-            flat_share[k] = _flush(exp(values[k]), _LEAST_PROBABILITY)
-        out = scatter[j * n_children : (j + 1) * n_children]
-        total = sums[j]
-        for i in range(n_children):
-            for c in range(n_classes):
-                out[i, c] -= share[i, c] * total[c]
+        line, parent = lines[n] * n_classes, lines[n] // n_children * n_classes
+        for c in range(0, width, LANES):
+            value = load(flat, n * width + c)
+            store(gradient, line + c, add(load(gradient, line + c), value))
+            store(totals, parent + c, add(load(totals, parent + c), value))
+    tile_lines(totals, n_children, n_classes, n_parents, shares)
+    slope = gradient[: theta.shape[0]]
+    for k in range(slope.shape[0]):
+        slope[k] -= _flush(exp(theta[k]), _LEAST_PROBABILITY) * shares[k]
+    return slope
 
 
 @kernel
-def _weight_gradient(theta: FloatArray, lines: IntArray, grad: FloatArray, sums: FloatArray) -> float:
-    """Sum of ``grad[n, c] * theta[x_j, x_i, c]`` over the batch: the gradient of a candidate's weight."""
-    n_classes = grad.shape[1]
-    table = theta.reshape(-1, n_classes)
-    sums[:] = _ZERO
-    for n in range(lines.shape[0]):
-        line = table[lines[n]]
-        for c in range(n_classes):
-            sums[c] += grad[n, c] * line[c]
-    total = 0.0
-    for c in range(n_classes):
-        total += sums[c]
-    return total
+def _weight_gradient(table: FloatArray, lines: IntArray, grad: FloatArray, n_classes: int) -> float:
+    """Sum of ``grad[n, c] * theta[x_j, x_i, c]`` over the batch: the gradient of a candidate's weight.
+
+    ``table`` is the arena from the table's first entry on. Four rows are summed apart, so that one addition need not
+    wait for the other.
+    """
+    width = grad.shape[1]
+    flat = grad.reshape(-1)
+    result = _ZERO
+    for c in range(0, width, LANES):
+        sum0, sum1, sum2, sum3 = zeros(), zeros(), zeros(), zeros()
+        for n in range(0, lines.shape[0], 4):
+            place = n * width + c
+            sum0 = multiply_add(load(flat, place), load(table, lines[n] * n_classes + c), sum0)
+            sum1 = multiply_add(load(flat, place + width), load(table, lines[n + 1] * n_classes + c), sum1)
+            sum2 = multiply_add(load(flat, place + 2 * width), load(table, lines[n + 2] * n_classes + c), sum2)
+            sum3 = multiply_add(load(flat, place + 3 * width), load(table, lines[n + 3] * n_classes + c), sum3)
+        result += total(add(add(sum0, sum1), add(sum2, sum3)))
+    return result
 
 
 @inlined
@@ -131,56 +148,6 @@ def _slice(moments: Moments, start: int, stop: int) -> Moments:
 
 
 @kernel
-def update_tables(
-    lo: int,
-    hi: int,
-    theta: Moments,
-    tables: Tables,
-    selected: IntArray,
-    batch: IntArray,
-    grad: FloatArray,
-    descent: Descent,
-    weight_gradient: FloatArray,
-) -> None:
-    """Update the tables of slots lo to hi in place and fill the gradient of their candidates' weights.
-
-    All weight gradients are of the tables before the update. If the descent is dense, unselected tables go on moving
-    on their momentum, as published, and the number of the step corrects the bias; else they stay as they are, and
-    each table has its own count for the correction.
-    """
-    step, last, updates, rate, adam, is_dense = descent
-    n_classes = grad.shape[1]
-    sums = np.empty(n_classes, np.float32)
-    lines = np.empty(grad.shape[0], np.int64)
-    largest = 0
-    for e in range(tables.ptr[lo], tables.ptr[hi]):
-        largest = max(largest, tables.offset[e + 1] - tables.offset[e])
-    scratch = np.empty(largest, np.float32)
-    gradient = np.empty(largest, np.float32)
-    for s in range(lo, hi):
-        card = tables.cards[tables.child[s]]
-        is_choice = tables.ptr[s + 1] - tables.ptr[s] > 1
-        for e in range(tables.ptr[s], tables.ptr[s + 1]):
-            table = _slice(theta, tables.offset[e], tables.offset[e + 1])
-            table_lines(batch, tables, s, e, lines)
-            if is_choice:
-                weight_gradient[e] = _weight_gradient(table.value, lines, grad, sums)
-            if e == selected[s]:
-                slope = gradient[: table.value.shape[0]]
-                _table_gradient(table.value, lines, grad, card, slope)
-                missed = step - last[e] - 1 - REST_AFTER
-                if is_dense and missed > 0:
-                    _wake(table, missed, adam)
-                updates[e] += 1
-                last[e] = step
-                _descend(table, slope, _corrected_rate(rate, step if is_dense else updates[e], adam), adam)
-                normalise(table.value, card, n_classes, scratch)
-            elif is_dense and updates[e] > 0 and step - last[e] <= REST_AFTER:
-                _coast(table, _corrected_rate(rate, step, adam), adam)
-                normalise(table.value, card, n_classes, scratch)
-
-
-@kernel
 def _wake(table: Moments, missed: int, adam: Adam) -> None:
     """Let the moments of a rested table decay by the steps it missed."""
     decay1, decay2 = np.float32(adam.beta1**missed), np.float32(adam.beta2**missed)
@@ -190,18 +157,95 @@ def _wake(table: Moments, missed: int, adam: Adam) -> None:
 
 
 @kernel
+def _moves(e: int, chosen: int, descent: Descent) -> bool:
+    """Whether the step changes candidate e's table: it is selected, or coasts on momentum that has not died out."""
+    if e == chosen:
+        return True
+    return descent.is_dense and descent.updates[e] > 0 and descent.step - descent.last[e] <= REST_AFTER
+
+
+@kernel
+def _descend_chosen(
+    e: int, table: Moments, grad: FloatArray, card: int, n_classes: int, descent: Descent, scratch: _Scratch
+) -> None:
+    """One step of Adam on the selected table."""
+    slope = _table_gradient(table.value, grad, card, n_classes, scratch)
+    missed = descent.step - descent.last[e] - 1 - REST_AFTER
+    if descent.is_dense and descent.updates[e] > 0 and missed > 0:
+        _wake(table, missed, descent.adam)
+    descent.updates[e] += 1
+    descent.last[e] = descent.step
+    steps = descent.step if descent.is_dense else descent.updates[e]
+    _descend(table, slope, _corrected_rate(descent.rate, steps, descent.adam), descent.adam)
+
+
+@kernel
+def update_tables(
+    lo: int,
+    hi: int,
+    theta: Moments,
+    tables: Tables,
+    selected: IntArray,
+    batch: IntArray,
+    grad: FloatArray,
+    n_classes: int,
+    descent: Descent,
+    weight_gradient: FloatArray,
+) -> None:
+    """Update the tables of slots lo to hi in place and fill the gradient of their candidates' weights.
+
+    All weight gradients are of the tables before the update. If the descent is dense, unselected tables go on moving
+    on their momentum, as published, and the number of the step corrects the bias; else they stay as they are, and
+    each table has its own count for the correction.
+
+    ``grad[B, P]`` is the loss's gradient with respect to the log-joint, filled up with zeros to a multiple of 4 rows
+    and of whole lanes. The arenas end in slack.
+    """
+    offset = tables.offset
+    scratch = _make_scratch(lo, hi, tables, grad.shape[0])
+    coasting_rate = _corrected_rate(descent.rate, descent.step, descent.adam)
+    for s in range(lo, hi):
+        card = tables.cards[tables.child[s]]
+        first, stop, chosen = tables.ptr[s], tables.ptr[s + 1], selected[s]
+        if stop - first > 1:
+            for e in range(first, stop):
+                table_lines(batch, tables, s, e, scratch.lines)
+                weight_gradient[e] = _weight_gradient(theta.value[offset[e] :], scratch.lines, grad, n_classes)
+        table_lines(batch, tables, s, chosen, scratch.lines)
+        _descend_chosen(
+            chosen, _slice(theta, offset[chosen], offset[chosen + 1]), grad, card, n_classes, descent, scratch
+        )
+        # Tables that move and lie side by side are updated as one, since long loops cost less for each entry.
+        e = first
+        while e < stop:
+            if not _moves(e, chosen, descent):
+                e += 1
+                continue
+            start = e
+            while e < stop and _moves(e, chosen, descent):
+                e += 1
+            if start <= chosen < e:
+                _coast(_slice(theta, offset[start], offset[chosen]), coasting_rate, descent.adam)
+                _coast(_slice(theta, offset[chosen + 1], offset[e]), coasting_rate, descent.adam)
+            else:
+                _coast(_slice(theta, offset[start], offset[e]), coasting_rate, descent.adam)
+            block = theta.value[offset[start] : offset[e]]
+            normalise(block, card, n_classes, scratch.shares, scratch.totals)
+
+
+@kernel
 def update_prior(prior: Moments, grad: FloatArray, step: int, rate: float, adam: Adam) -> None:
     """One step of Adam on the class prior, which is kept normalised over the classes like the tables over x_i."""
-    n_classes = grad.shape[1]
+    n_classes = prior.value.shape[0]
     slope = np.zeros(n_classes, np.float32)
     for n in range(grad.shape[0]):
         for c in range(n_classes):
             slope[c] += grad[n, c]
-    total = _ZERO
+    slope_sum = _ZERO
     for c in range(n_classes):
-        total += slope[c]
+        slope_sum += slope[c]
     for c in range(n_classes):
-        slope[c] -= exp(prior.value[c]) * total
+        slope[c] -= exp(prior.value[c]) * slope_sum
     _descend(prior, slope, _corrected_rate(rate, step, adam), adam)
     normaliser = _ZERO
     for c in range(n_classes):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import Moments
+from tanager.kernels.lanes import SLACK
 from tanager.kernels.normalise import normalise_tables
 from tanager.model import Layout, ParentDistribution
 from tanager.training.history import History
@@ -23,7 +24,7 @@ class TrainState:
 
     Attributes
     ----------
-    theta : Moments of float32[size]
+    theta : Moments of float32[size + slack]
         Tables, normalised over the child's values.
     prior : Moments of float32[C]
         Class prior, normalised.
@@ -52,7 +53,9 @@ class TrainState:
 def initial_state(layout: Layout, noise: Noise) -> TrainState:
     """Random tables and prior, and the uniform distribution over candidates (phi = 0)."""
     draws = noise.initial(layout.size + layout.n_classes, _SPREAD)
-    theta, prior = draws[: layout.size].copy(), draws[layout.size :].copy()
+    prior = draws[layout.size :].copy()
+    theta = np.zeros(layout.size + SLACK, np.float32)
+    theta[: layout.size] = draws[: layout.size]
     normalise_tables(theta, layout.tables, layout.n_classes)
     prior -= np.log(np.exp(prior).sum())
     n_candidates = layout.parent_sets.n_candidates

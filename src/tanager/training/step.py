@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tanager._threads import Crew
 from tanager._types import Descent, FloatArray, IntArray
 from tanager.kernels.batch import gather_batch
+from tanager.kernels.lanes import padded
 from tanager.kernels.log_joint import batch_log_joint
 from tanager.kernels.loss_terms import error_share
 from tanager.kernels.parents import descend_phi, phi_gradient, sample_parents
@@ -47,8 +48,12 @@ class Stepper:
         self._settings = settings
         self._crew = crew or Crew()
         n_features, n_candidates = layout.parent_sets.n_features, layout.parent_sets.n_candidates
-        self._batch = np.zeros((n_features + 1, batch_size), np.int32)
-        self._log_joint = np.empty((batch_size, layout.n_classes), np.float32)
+        # Kernels work on whole lanes of classes and on rows by fours; what fills them up stays zero.
+        n_rows, width = padded(batch_size, multiple=4), padded(layout.n_classes)
+        self._batch = np.zeros((n_features + 1, n_rows), np.int32)
+        self._padded_log_joint = np.zeros((n_rows, width), np.float32)
+        self._padded_grad = np.zeros((n_rows, width), np.float32)
+        self._shape = (batch_size, layout.n_classes)
         self._equal_weight = np.ones(batch_size, np.float32)
         self._selected = np.empty(n_features, np.int64)
         self._soft = np.empty(n_candidates)
@@ -83,31 +88,29 @@ class Stepper:
         tables = self._layout.tables
         sample_parents(state.phi.value, noise, tables.ptr, tau, self._selected, self._soft)
         gather_batch(batch.codes, batch.rows, self._batch)
-        arguments = (state.theta.value, state.prior.value, tables, self._selected, self._batch, self._log_joint)
+        arguments = (state.theta.value, state.prior.value, tables, self._selected, self._batch, self._padded_log_joint)
         self._crew.run(batch_log_joint, self._row_ranges, *arguments)
-        value, grad = self._loss(self._log_joint, batch.y, batch.weight)
+        n_rows, n_classes = self._shape
+        log_joint = self._padded_log_joint[:n_rows, :n_classes].copy()
+        value, grad = self._loss(log_joint, batch.y, batch.weight)
+        if np.shape(grad) != self._shape:
+            raise ValueError(
+                f"the gradient of the loss must have the shape {self._shape} of log_joint, got {np.shape(grad)}"
+            )
         weight = self._equal_weight if batch.weight is None else batch.weight
-        info = StepInfo(float(value), error_share(self._log_joint, batch.y, weight))
-        return self._checked(grad), info
+        return grad, StepInfo(float(value), error_share(log_joint, batch.y, weight))
 
     def _descend(self, state: TrainState, grad: FloatArray, rate: float, tau: float) -> None:
         """Pass the gradient on to tables, prior and phi, and take a step of Adam on each."""
         tables, settings = self._layout.tables, self._settings
+        n_rows, n_classes = self._shape
+        self._padded_grad[:n_rows, :n_classes] = grad
         state.step += 1
         is_dense = settings.optimiser == "dense"
         descent = Descent(state.step, state.last, state.updates, rate, settings.adam, is_dense)
-        arguments = (state.theta, tables, self._selected, self._batch, grad, descent, self._weight_gradient)
-        self._crew.run(update_tables, self._slot_ranges, *arguments)
-        update_prior(state.prior, grad, state.step, rate, settings.adam)
+        draw = (state.theta, tables, self._selected, self._batch, self._padded_grad, n_classes)
+        self._crew.run(update_tables, self._slot_ranges, *draw, descent, self._weight_gradient)
+        update_prior(state.prior, self._padded_grad, state.step, rate, settings.adam)
         if not self._layout.parent_sets.is_fixed:
             phi_gradient(self._weight_gradient, self._soft, tables.ptr, tau, self._phi_gradient)
             descend_phi(state.phi, self._phi_gradient, state.step, settings.structure_learning_rate, settings.adam)
-
-    def _checked(self, grad: FloatArray) -> FloatArray:
-        """The loss's gradient as the kernels need it."""
-        grad = np.ascontiguousarray(grad, np.float32)
-        if grad.shape != self._log_joint.shape:
-            raise ValueError(
-                f"the gradient of the loss must have the shape {self._log_joint.shape} of log_joint, got {grad.shape}"
-            )
-        return grad
