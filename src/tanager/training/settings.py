@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Literal
 
 from tanager._types import Adam
@@ -43,8 +44,9 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):
-            if int(getattr(self, name)) != getattr(self, name) or getattr(self, name) < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {getattr(self, name)!r}")
+            count = getattr(self, name)
+            if not isinstance(count, Integral) or count < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {count!r}")
         rates = {name: getattr(self, name) for name in ("learning_rate", "learning_rate_decay")}
         rates |= {"structure_learning_rate": self.structure_learning_rate, "tau[0]": self.tau[0], "tau[1]": self.tau[1]}
         for name, value in rates.items():
