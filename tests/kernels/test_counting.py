@@ -1,0 +1,73 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager.kernels.counting import count_tables, pair_information
+from tests.oracles import counting_oracle
+from tests.strategies import make_model, models
+
+
+def oracle_counts(model, weight):
+    """Counts of every candidate's table, one list entry each."""
+    tables = []
+    for i, j in zip(model.child, model.parent, strict=True):
+        parent_codes, n_parent_values = (None, 1) if j == -1 else (model.codes[:, j], model.cards[j])
+        columns = (parent_codes, model.codes[:, i], model.y)
+        tables.append(counting_oracle.pair_counts(*columns, n_parent_values, model.cards[i], model.n_classes, weight))
+    return tables
+
+
+def count(model, weight, ranges):
+    counts = np.zeros(model.layout.size)
+    codes = model.codes.astype(np.uint8)
+    for lo, hi in ranges:
+        count_tables(lo, hi, codes, model.y, weight, model.layout.tables, counts)
+    return counts
+
+
+@given(models(max_rows=25))
+@settings(max_examples=40)
+def test_counts_equal_oracle(model):
+    weight = model.weight.astype(np.float64)
+    counts = count(model, weight, [(0, len(model.cards))])
+    for found, expected in zip(model.split(counts), oracle_counts(model, weight), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@given(models(max_rows=25), st.data())
+@settings(max_examples=20)
+def test_counts_of_parts_are_the_counts_of_the_whole(model, data):
+    n_features = len(model.cards)
+    cut = data.draw(st.integers(0, n_features))
+    weight = model.weight.astype(np.float64)
+    whole = count(model, weight, [(0, n_features)])
+    assert np.array_equal(count(model, weight, [(cut, n_features), (0, cut)]), whole)
+
+
+def information_of(model, weight):
+    n_features = len(model.cards)
+    information = np.zeros((n_features, n_features))
+    columns = np.ascontiguousarray(model.codes.T)
+    cards = np.array(model.cards)
+    pair_information(0, n_features, columns, model.y, weight, cards, information)
+    return information
+
+
+@given(models(max_rows=40, max_card=3, max_classes=3, is_fixed=True), st.booleans())
+@settings(max_examples=40)
+def test_information_equals_oracle(model, is_weighted):
+    weight = model.weight.astype(np.float64) if is_weighted else np.ones(len(model.y))
+    expected = counting_oracle.conditional_mutual_information(
+        model.codes, model.y, model.cards, model.n_classes, weight
+    )
+    information = information_of(model, weight)
+    np.testing.assert_allclose(information, expected, atol=1e-12)
+    assert np.array_equal(information, information.T)
+
+
+def test_integer_weights_equal_repeated_rows():
+    model = make_model([[-1]] * 3, [3, 2, 4], 2, seed=5, n_rows=20)
+    repeats = np.random.default_rng(0).integers(0, 4, size=20)
+    weighted = information_of(model, repeats.astype(np.float64))
+    model.codes, model.y = np.repeat(model.codes, repeats, axis=0), np.repeat(model.y, repeats)
+    np.testing.assert_allclose(weighted, information_of(model, np.ones(len(model.y))), atol=1e-12)

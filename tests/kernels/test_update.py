@@ -1,0 +1,211 @@
+"""Gradients of the tables and Adam on them, for any gradient of the log-joint and any structure.
+
+A step of training is led by a loss that returns a gradient chosen beforehand, and by noise that selects a structure
+chosen beforehand. The oracle keeps the unnormalised parameters of the paper and the package keeps them normalised, so
+both are compared after log-softmax, which is all that the model sees.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tanager._threads import Crew
+from tanager._types import Adam
+from tanager.kernels.update import REST_AFTER
+from tanager.training import Stepper, TrainingSettings
+from tests.oracles import model_oracle
+from tests.strategies import SEEDS, make_model, models
+
+ADAM = Adam()
+RATE = 0.05
+OPTIMISERS = pytest.mark.parametrize("optimiser", ["dense", "selected"])
+
+
+class Led:
+    """Steps of the package with given structures and gradients of the log-joint."""
+
+    def __init__(self, model, optimiser, crew=None):
+        self.model, self.state = model, model.state()
+        settings = TrainingSettings(optimiser=optimiser)
+        self._stepper = Stepper(model.layout, self._loss, settings, len(model.y), crew)
+
+    def _loss(self, log_joint, y, sample_weight):
+        return 0.0, self._grad
+
+    def step(self, selected, grad):
+        self._grad = grad.astype(np.float32)
+        noise = np.zeros(len(self.model.phi))
+        noise[selected] = 1e3
+        self._stepper.step(self.state, self.model.batch(), noise, RATE, tau=1.0)
+
+    def tables(self):
+        return self.model.split(self.state.theta.value)
+
+
+class Oracle:
+    """The same by the oracle, with unnormalised parameters in double precision."""
+
+    def __init__(self, model, optimiser):
+        self.model, self.is_dense = model, optimiser == "dense"
+        self.tables = model.tables()
+        self.moments = [(np.zeros(shape), np.zeros(shape)) for shape in model.shapes]
+        self.prior = (model.prior.astype(np.float64), np.zeros(model.n_classes), np.zeros(model.n_classes))
+        self.counts = [0] * len(self.tables)
+        self.n_steps = 0
+
+    def gradients(self, selected, grad):
+        """Gradients of tables and prior; that of phi has no part here."""
+        model = self.model
+        structure = (model.child, model.parent, selected, np.ones(len(self.tables)), 1.0)
+        return model_oracle.gradients(self.tables, self.prior[0], *structure, model.codes, grad, model.ptr)[:2]
+
+    def step(self, selected, grad):
+        self.n_steps += 1
+        table_gradients, prior_gradient = self.gradients(selected, grad)
+        for e, gradient in enumerate(table_gradients):
+            if self.is_dense or e in selected:
+                self.counts[e] += 1
+                t = self.n_steps if self.is_dense else self.counts[e]
+                arguments = (self.tables[e], gradient, *self.moments[e], t, RATE, *ADAM)
+                self.tables[e], *self.moments[e] = model_oracle.adam_step(*arguments)
+        prior, *moments = self.prior
+        self.prior = model_oracle.adam_step(prior, prior_gradient, *moments, self.n_steps, RATE, *ADAM)
+
+
+def assert_same_parameters(led, oracle, atol=2e-5):
+    for found, expected in zip(led.tables(), oracle.tables, strict=True):
+        np.testing.assert_allclose(found, model_oracle.log_softmax_table(expected), rtol=1e-5, atol=atol)
+        np.testing.assert_allclose(np.exp(found).sum(axis=1), 1.0, atol=2e-6)
+    expected = model_oracle.log_softmax_vector(oracle.prior[0])
+    np.testing.assert_allclose(led.state.prior.value, expected, rtol=1e-5, atol=atol)
+
+
+def draw_grad(model, rng):
+    return rng.normal(size=(len(model.y), model.n_classes)) / len(model.y)
+
+
+def draw_selected(model, rng):
+    return np.array([rng.integers(start, stop) for start, stop in pairwise(model.ptr)])
+
+
+def assert_close_in_norm(found, expected, grad):
+    """To 1e-4 of the norm; a gradient whose terms cancel, as of a constant feature, to the rounding of the terms."""
+    error = np.linalg.norm(found - expected)
+    assert error <= 1e-4 * np.linalg.norm(expected) + 1e-6 * np.linalg.norm(grad)
+
+
+@given(models(max_classes=10), SEEDS)
+@settings(max_examples=60)
+def test_moments_of_the_first_step_show_the_gradient(model, seed):
+    rng = np.random.default_rng(seed)
+    grad, selected = draw_grad(model, rng), draw_selected(model, rng)
+    tables, prior = Oracle(model, "dense").gradients(selected, grad)
+    led = Led(model, "dense")
+    led.step(selected, grad)
+    for e, mean in enumerate(model.split(led.state.theta.mean)):
+        assert_close_in_norm(mean / (1 - ADAM.beta1), tables[e], grad)
+        assert e in selected or not mean.any()
+    assert_close_in_norm(led.state.prior.mean / (1 - ADAM.beta1), prior, grad)
+
+
+@OPTIMISERS
+@given(model=models(max_classes=10), seed=SEEDS)
+@settings(max_examples=20)
+def test_several_steps_equal_adam_of_the_oracle(optimiser, model, seed):
+    rng = np.random.default_rng(seed)
+    led, oracle = Led(model, optimiser), Oracle(model, optimiser)
+    for _ in range(6):
+        grad, selected = draw_grad(model, rng), draw_selected(model, rng)
+        led.step(selected, grad)
+        oracle.step(selected, grad)
+        assert_same_parameters(led, oracle)
+
+
+def small_model(seed=0):
+    """Feature 1 chooses between no parent (candidate 1) and feature 0 (candidate 2)."""
+    return make_model([[-1], [-1, 0]], [2, 3], 2, seed=seed, n_rows=5)
+
+
+@pytest.mark.parametrize(("optimiser", "moves"), [("dense", True), ("selected", False)])
+def test_unselected_tables_move_on_their_momentum_if_dense(optimiser, moves):
+    model = small_model()
+    grad = draw_grad(model, np.random.default_rng(1))
+    led = Led(model, optimiser)
+    led.step([0, 1], grad)
+    before = led.tables()[1]
+    led.step([0, 2], grad)
+    assert (np.abs(led.tables()[1] - before).max() > 0.01) == moves
+    assert np.array_equal(led.tables()[1], before) != moves
+
+
+@OPTIMISERS
+def test_table_that_never_had_a_gradient_stays_as_it_is(optimiser):
+    model = small_model()
+    grad = draw_grad(model, np.random.default_rng(1))
+    led = Led(model, optimiser)
+    for _ in range(3):
+        led.step([0, 1], grad)
+    assert np.array_equal(led.tables()[2], model.tables()[2])
+    assert led.state.updates.tolist() == [3, 3, 0]
+    assert led.state.last.tolist() == [3, 3, 0]
+
+
+@pytest.mark.parametrize("n_unselected", [REST_AFTER - 1, REST_AFTER, REST_AFTER + 1, 2 * REST_AFTER])
+def test_table_that_rested_wakes_with_decayed_moments(n_unselected):
+    """Dense Adam goes on as if it had moved the table all the time that it was not selected."""
+    model = small_model(seed=3)
+    rng = np.random.default_rng(4)
+    led, oracle = Led(model, "dense"), Oracle(model, "dense")
+    for k, chosen in enumerate([2] * 3 + [1] * n_unselected + [2] * 3):
+        grad = draw_grad(model, rng)
+        led.step([0, chosen], grad)
+        oracle.step([0, chosen], grad)
+        if k >= 2 + n_unselected:
+            assert_same_parameters(led, oracle, atol=1e-4)
+    mean, square = (model.split(moment)[2] for moment in led.state.theta[1:])
+    expected_mean, expected_square = oracle.moments[2]
+    np.testing.assert_allclose(mean, expected_mean, rtol=1e-3, atol=1e-5 * np.abs(expected_mean).max())
+    np.testing.assert_allclose(square, expected_square, rtol=1e-3)
+
+
+def test_resting_table_is_not_touched():
+    model = small_model(seed=3)
+    grad = draw_grad(model, np.random.default_rng(4))
+    led = Led(model, "dense")
+    led.step([0, 2], grad)
+    squares = []
+    for _ in range(REST_AFTER + 2):
+        led.step([0, 1], grad)
+        squares.append(model.split(led.state.theta.square)[2])
+    assert np.all(squares[REST_AFTER - 1] < squares[REST_AFTER - 2])
+    assert np.array_equal(squares[REST_AFTER + 1], squares[REST_AFTER - 1])
+
+
+def test_moments_never_become_denormal():
+    model = small_model(seed=5)
+    grad = draw_grad(model, np.random.default_rng(6))
+    led = Led(model, "dense")
+    led.step([0, 2], 1e-16 * grad)
+    for _ in range(150):
+        led.step([0, 1], grad)
+        for moment in led.state.theta[1:]:
+            assert np.all((moment == 0.0) | (np.abs(moment) >= np.finfo(np.float32).tiny))
+
+
+@OPTIMISERS
+@given(model=models(max_classes=10), seed=SEEDS)
+@settings(max_examples=10)
+def test_number_of_threads_does_not_change_a_bit(optimiser, model, seed):
+    states = []
+    for n_threads in (1, 2, 3):
+        rng = np.random.default_rng(seed)
+        with Crew(n_threads) as crew:
+            led = Led(model, optimiser, crew)
+            for _ in range(3):
+                led.step(draw_selected(model, rng), draw_grad(model, rng))
+        states.append(led.state)
+    for state in states[1:]:
+        for found, expected in zip(state.theta + state.prior, states[0].theta + states[0].prior, strict=True):
+            assert np.array_equal(found, expected)
