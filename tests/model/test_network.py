@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager.model import Network
+from tests.oracles import counting_oracle
+from tests.strategies import make_model, models
+
+
+def network_of(model, chosen=None):
+    chosen = np.arange(len(model.cards)) if chosen is None else chosen
+    return Network.from_arena(model.layout, model.theta, model.prior, chosen)
+
+
+@given(models())
+@settings(max_examples=40)
+def test_chosen_candidates_make_the_network(model):
+    selected, _ = model.sample()
+    network = network_of(model, selected)
+    assert network.parents.tolist() == [model.parent[e] for e in selected]
+    assert network.cards.tolist() == model.cards
+    assert (network.n_features, network.n_classes) == (len(model.cards), model.n_classes)
+    assert network.n_parameters == sum(np.prod(model.shapes[e]) for e in selected) + model.n_classes
+    for i, e in enumerate(selected):
+        np.testing.assert_allclose(network.cpt(i), np.exp(model.tables()[e]), rtol=1e-12)
+        np.testing.assert_allclose(network.cpt(i).sum(axis=1), 1.0, atol=1e-6)
+    np.testing.assert_allclose(network.log_joint(model.codes), model.log_joint(selected), rtol=1e-6, atol=1e-6)
+
+
+@given(models(is_ordered=True, max_features=4, max_card=3, max_rows=4), st.data())
+@settings(max_examples=30)
+def test_rows_with_and_without_unknown_values(model, data):
+    selected, _ = model.sample()
+    is_hidden = np.array(data.draw(st.lists(st.booleans(), min_size=model.codes.size, max_size=model.codes.size)))
+    is_hidden = is_hidden.reshape(model.codes.shape)
+    is_hidden[0] = False
+    structure = (model.child, model.parent, selected)
+    codes = np.where(is_hidden, -1, model.codes)
+    expected = counting_oracle.marginal_log_joint(model.tables(), model.prior, *structure, codes)
+    unknown = np.where(is_hidden, model.cards, model.codes).astype(np.int32)
+    np.testing.assert_allclose(network_of(model, selected).log_joint(unknown), expected, rtol=1e-6, atol=2e-6)
+
+
+@given(models(is_ordered=True, is_fixed=True, max_features=4, max_card=3))
+@settings(max_examples=20)
+def test_joint_probabilities_sum_to_one(model):
+    every_row = np.array(list(np.ndindex(*model.cards)), dtype=np.int32)
+    assert np.exp(network_of(model).log_joint(every_row)).sum() == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_number_of_threads_does_not_change_a_bit(n_threads):
+    model = make_model([[-1], [0], [1]], [3, 2, 4], 3, seed=0, n_rows=50)
+    model.codes[::7, 1] = 2
+    network = network_of(model)
+    assert np.array_equal(network.log_joint(model.codes, n_threads), network.log_joint(model.codes))
+
+
+def test_no_rows():
+    network = network_of(make_model([[-1], [0]], [3, 2], 3, seed=0))
+    assert network.log_joint(np.empty((0, 2), np.int32)).shape == (0, 3)
+
+
+def test_cycle_is_no_bayesian_network_and_leaves_out_terms():
+    model = make_model([[1], [0], [-1]], [2, 3, 2], 2, seed=1, n_rows=1)
+    network = network_of(model)
+    assert not network.is_bayesian_network
+    model.codes[0] = [0, 2, 1]
+    tables = model.tables()
+    all_terms = model.prior + tables[0][2, 0] + tables[1][0, 2] + tables[2][0, 1]
+    np.testing.assert_allclose(network.log_joint(model.codes)[0], all_terms, rtol=1e-6)
+    model.codes[0, 0] = 2  # unknown: both tables of the cycle need it
+    np.testing.assert_allclose(network.log_joint(model.codes)[0], model.prior + tables[2][0, 1], rtol=1e-6)
+
+
+def test_forest_is_a_bayesian_network():
+    assert network_of(make_model([[-1], [0], [0]], [2, 3, 2], 2, seed=1)).is_bayesian_network
