@@ -1,4 +1,7 @@
-"""Timing of rivals in turns: warmed up, so that a busy machine slows all alike; medians with quartiles."""
+"""Timing of rivals in turns, warmed up: medians with quartiles.
+
+Work on one thread is measured in processor time, which hardly depends on what else the machine does.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def time_in_turns(
     rivals : dict of callable
     rounds : int
     calls : dict of int, optional
-        How often to call a fast rival in each round; the time is divided by it.
+        How often to call a rival in each round; the time is divided by it.
     warm_up : int
         Calls before the first round, which compile and fill caches.
     """
@@ -42,10 +45,10 @@ def time_in_turns(
     for _ in range(rounds):
         for name, call in rivals.items():
             n_calls = calls.get(name, 1)
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(n_calls):
                 call()
-            seen[name].append((time.perf_counter() - start) / n_calls * 1e3)
+            seen[name].append((time.process_time() - start) / n_calls * 1e3)
     return {name: Timing(*np.percentile(values, [50, 25, 75])) for name, values in seen.items()}
 
 

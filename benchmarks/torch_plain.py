@@ -63,9 +63,7 @@ def make_optimisers(model: TorchTAN, learning_rate: float, phi_learning_rate: fl
     )
 
 
-def train_step(
-    model: TorchTAN, optimisers: Optimisers, codes: Tensor, y: Tensor, tau: float, loss_fn: Loss
-) -> Tensor:
+def train_step(model: TorchTAN, optimisers: Optimisers, codes: Tensor, y: Tensor, tau: float, loss_fn: Loss) -> Tensor:
     """One step of both optimisers on codes [B, D] and labels [B]; returns the loss."""
     loss = loss_fn(model(codes, tau), y)
     for optimiser in optimisers:
