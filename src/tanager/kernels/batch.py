@@ -21,14 +21,16 @@ def gather_batch(codes: IntArray, rows: IntArray, batch: IntArray) -> None:
 
 
 @kernel
-def table_lines(batch: IntArray, tables: Tables, slot: int, candidate: int, lines: IntArray) -> None:
-    """Fill ``lines[B]`` with the line of the candidate's table that each row of the batch reads.
+def table_places(batch: IntArray, tables: Tables, slot: int, candidate: int, n_classes: int, places: IntArray) -> None:
+    """Fill ``places[B]`` with the place in the arena that each row of the batch reads of the candidate's table.
 
-    A table ``[x_parent, x_child, c]`` has a line of C numbers for each pair of values.
+    A table ``[x_parent, x_child, c]`` has a line of C numbers for each pair of values; the place is where it starts.
+    If one of the values is unknown, the row reads the zeros behind the last table instead: the term is left out.
     """
-    i = tables.child[slot]
-    card = tables.cards[i]
-    x_child = batch[i]
-    x_parent = batch[tables.parent[candidate]]
-    for n in range(lines.shape[0]):
-        lines[n] = x_parent[n] * card + x_child[n]
+    i, j = tables.child[slot], tables.parent[candidate]
+    card, card_parent = tables.cards[i], tables.cards[j]
+    first, nowhere = tables.offset[candidate], tables.offset[-1]
+    x_child, x_parent = batch[i], batch[j]
+    for n in range(places.shape[0]):
+        is_known = (x_child[n] < card) & (x_parent[n] < card_parent)
+        places[n] = first + (x_parent[n] * card + x_child[n]) * n_classes if is_known else nowhere

@@ -17,7 +17,7 @@ from tanager._types import FloatArray, IntArray, Tables
 def count_tables(
     lo: int, hi: int, codes: IntArray, y: IntArray, weight: FloatArray, tables: Tables, counts: FloatArray
 ) -> None:
-    """Add the rows' weights into the count table of every candidate of slots lo to hi.
+    """Add the rows' weights into the count table of every candidate of slots lo to hi; unknown values do not count.
 
     ``counts`` is an arena laid out like theta, with the classes counted by ``y``.
     """
@@ -30,7 +30,8 @@ def count_tables(
             table = counts[tables.offset[e] : tables.offset[e + 1]].reshape(tables.cards[j], card, -1)
             for n in range(codes.shape[0]):
                 x_parent = 0 if j == n_features else np.int64(codes[n, j])
-                table[x_parent, codes[n, i], y[n]] += weight[n]
+                if codes[n, i] < card and x_parent < tables.cards[j]:
+                    table[x_parent, codes[n, i], y[n]] += weight[n]
 
 
 @kernel
@@ -40,7 +41,8 @@ def pair_information(
     """Fill rows lo to hi of the conditional mutual information ``I(X_i; X_j | C)``, in nats, for j < i.
 
     ``columns`` is feature-major. The information is the sum over x_i, x_j and c of
-    ``p(x_i, x_j, c) log(p(x_i, x_j, c) p(c) / (p(x_i, c) p(x_j, c)))``, from unsmoothed weighted counts.
+    ``p(x_i, x_j, c) log(p(x_i, x_j, c) p(c) / (p(x_i, c) p(x_j, c)))``, from unsmoothed weighted counts. Rows in which
+    one of the two is unknown add nothing, so a pair that is seldom seen together counts for little.
     """
     n_classes = int(y.max()) + 1
     largest = cards.max()
@@ -51,7 +53,8 @@ def pair_information(
             counts = pairs[: cards[i] * cards[j] * n_classes].reshape(cards[j], cards[i], n_classes)
             counts[:] = 0.0
             for n in range(y.shape[0]):
-                counts[columns[j, n], columns[i, n], y[n]] += weight[n]
+                if columns[i, n] < cards[i] and columns[j, n] < cards[j]:
+                    counts[columns[j, n], columns[i, n], y[n]] += weight[n]
             information[i, j] = _information_of_counts(counts) / total
             information[j, i] = information[i, j]
 

@@ -3,7 +3,7 @@
 The compiler vectorises long loops over whole tables by itself, but not the short ones over the classes of one table
 line. Here such a line is read in blocks of eight numbers. The last block of a line runs over into the next one, so
 
-* arrays that are read or written by lanes have `SLACK` more entries than they need, and
+* arrays that are read or written by lanes end in some slack, and
 * the lanes beyond the last class must not matter: they meet zeros, or are overwritten by the line that follows.
 
 On any processor the compiler turns these operations into the vector instructions it has.
@@ -19,7 +19,6 @@ from numba.core import types
 from numba.extending import intrinsic, models, register_model
 
 LANES = 8
-SLACK = LANES
 
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
 

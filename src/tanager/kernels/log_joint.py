@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tanager._jit import kernel
 from tanager._types import FloatArray, IntArray, Tables
-from tanager.kernels.batch import table_lines
+from tanager.kernels.batch import table_places
 from tanager.kernels.lanes import LANES, add, load, store
 
 
@@ -31,17 +31,15 @@ def batch_log_joint(
     for n in range(lo, hi):
         for c in range(n_classes):
             log_joint[n, c] = prior[c]
-    lines = np.empty(hi - lo, np.int64)
+    places = np.empty(hi - lo, np.int64)
     part = batch[:, lo:hi]
     out = log_joint[lo:hi].reshape(-1)
     for s in range(selected.shape[0]):
-        e = selected[s]
-        table_lines(part, tables, s, e, lines)
-        table = theta[tables.offset[e] :]
-        for n in range(lines.shape[0]):
+        table_places(part, tables, s, selected[s], n_classes, places)
+        for n in range(places.shape[0]):
             for c in range(0, width, LANES):
                 place = n * width + c
-                store(out, place, add(load(out, place), load(table, lines[n] * n_classes + c)))
+                store(out, place, add(load(out, place), load(theta, places[n] + c)))
 
 
 @kernel

@@ -7,7 +7,7 @@ import numpy as np
 from tanager._jit import kernel
 from tanager._types import FloatArray, Tables
 from tanager.kernels.elementary import exp, log
-from tanager.kernels.lanes import LANES, SLACK, add, load, store
+from tanager.kernels.lanes import LANES, add, load, store
 
 
 @kernel
@@ -48,7 +48,7 @@ def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: Float
 @kernel
 def normalise_tables(theta: FloatArray, tables: Tables, n_classes: int) -> None:
     """Normalise every table of the arena."""
-    largest = np.diff(tables.offset).max() + SLACK
+    largest = np.diff(tables.offset).max() + LANES
     scratch = np.zeros(largest, np.float32)
     totals = np.zeros(largest, np.float32)
     for s in range(tables.child.shape[0]):

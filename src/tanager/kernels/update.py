@@ -19,9 +19,9 @@ import numpy as np
 
 from tanager._jit import inlined, kernel
 from tanager._types import Adam, Descent, FloatArray, IntArray, Moments, Tables
-from tanager.kernels.batch import table_lines
+from tanager.kernels.batch import table_places
 from tanager.kernels.elementary import exp, log
-from tanager.kernels.lanes import LANES, SLACK, add, load, multiply_add, store, total, zeros
+from tanager.kernels.lanes import LANES, add, load, multiply_add, store, total, zeros
 from tanager.kernels.normalise import normalise, tile_lines
 
 _ZERO = np.float32(0.0)
@@ -73,18 +73,18 @@ def _coast(table: Moments, rate: float, adam: Adam) -> None:
 class _Scratch(NamedTuple):
     """Room for one slot's work; every array ends in slack."""
 
-    lines: IntArray
+    places: IntArray
     shares: FloatArray
     totals: FloatArray
     gradient: FloatArray
 
 
 @kernel
-def _make_scratch(lo: int, hi: int, tables: Tables, n_rows: int) -> _Scratch:
+def _make_scratch(lo: int, hi: int, tables: Tables, n_rows: int, width: int) -> _Scratch:
     largest = 0
     for s in range(lo, hi):
         largest = max(largest, tables.offset[tables.ptr[s + 1]] - tables.offset[tables.ptr[s]])
-    size = largest + SLACK
+    size = largest + width
     return _Scratch(
         np.empty(n_rows, np.int64), np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size, np.float32)
     )
@@ -92,17 +92,23 @@ def _make_scratch(lo: int, hi: int, tables: Tables, n_rows: int) -> _Scratch:
 
 @kernel
 def _table_gradient(
-    theta: FloatArray, grad: FloatArray, n_children: int, n_classes: int, scratch: _Scratch
+    theta: FloatArray, first: int, grad: FloatArray, n_children: int, n_classes: int, scratch: _Scratch
 ) -> FloatArray:
-    """Gradient ``A - exp(theta) * S`` of one table, in scratch; ``scratch.lines`` are those of the table."""
-    lines, shares, totals, gradient = scratch
+    """Gradient ``A - exp(theta) * S`` of one table, in scratch; ``scratch.places`` are those of the table.
+
+    ``first`` is the table's offset in the arena. Rows with an unknown value, whose place is behind the arena, are
+    gathered behind the table and so dropped.
+    """
+    places, shares, totals, gradient = scratch
     width = grad.shape[1]
-    n_parents = theta.shape[0] // (n_children * n_classes)
+    slab = n_children * n_classes
+    n_parents = theta.shape[0] // slab
     flat = grad.reshape(-1)
-    gradient[: theta.shape[0] + SLACK] = _ZERO
-    totals[: n_parents * n_classes + SLACK] = _ZERO
-    for n in range(lines.shape[0]):
-        line, parent = lines[n] * n_classes, lines[n] // n_children * n_classes
+    gradient[: theta.shape[0] + width] = _ZERO
+    totals[: n_parents * n_classes + width] = _ZERO
+    for n in range(places.shape[0]):
+        line = min(places[n] - first, theta.shape[0])
+        parent = line // slab * n_classes
         for c in range(0, width, LANES):
             value = load(flat, n * width + c)
             store(gradient, line + c, add(load(gradient, line + c), value))
@@ -115,23 +121,22 @@ def _table_gradient(
 
 
 @kernel
-def _weight_gradient(table: FloatArray, lines: IntArray, grad: FloatArray, n_classes: int) -> float:
+def _weight_gradient(theta: FloatArray, places: IntArray, grad: FloatArray) -> float:
     """Sum of ``grad[n, c] * theta[x_j, x_i, c]`` over the batch: the gradient of a candidate's weight.
 
-    ``table`` is the arena from the table's first entry on. Four rows are summed apart, so that one addition need not
-    wait for the other.
+    ``theta`` is the whole arena. Four rows are summed apart, so that one addition need not wait for the other.
     """
     width = grad.shape[1]
     flat = grad.reshape(-1)
     result = _ZERO
     for c in range(0, width, LANES):
         sum0, sum1, sum2, sum3 = zeros(), zeros(), zeros(), zeros()
-        for n in range(0, lines.shape[0], 4):
+        for n in range(0, places.shape[0], 4):
             place = n * width + c
-            sum0 = multiply_add(load(flat, place), load(table, lines[n] * n_classes + c), sum0)
-            sum1 = multiply_add(load(flat, place + width), load(table, lines[n + 1] * n_classes + c), sum1)
-            sum2 = multiply_add(load(flat, place + 2 * width), load(table, lines[n + 2] * n_classes + c), sum2)
-            sum3 = multiply_add(load(flat, place + 3 * width), load(table, lines[n + 3] * n_classes + c), sum3)
+            sum0 = multiply_add(load(flat, place), load(theta, places[n] + c), sum0)
+            sum1 = multiply_add(load(flat, place + width), load(theta, places[n + 1] + c), sum1)
+            sum2 = multiply_add(load(flat, place + 2 * width), load(theta, places[n + 2] + c), sum2)
+            sum3 = multiply_add(load(flat, place + 3 * width), load(theta, places[n + 3] + c), sum3)
         result += total(add(add(sum0, sum1), add(sum2, sum3)))
     return result
 
@@ -166,10 +171,10 @@ def _moves(e: int, chosen: int, descent: Descent) -> bool:
 
 @kernel
 def _descend_chosen(
-    e: int, table: Moments, grad: FloatArray, card: int, n_classes: int, descent: Descent, scratch: _Scratch
+    e: int, table: Moments, first: int, grad: FloatArray, card: int, n_classes: int, descent: Descent, scratch: _Scratch
 ) -> None:
-    """One step of Adam on the selected table."""
-    slope = _table_gradient(table.value, grad, card, n_classes, scratch)
+    """One step of Adam on the selected table, which starts at ``first``."""
+    slope = _table_gradient(table.value, first, grad, card, n_classes, scratch)
     missed = descent.step - descent.last[e] - 1 - REST_AFTER
     if descent.is_dense and descent.updates[e] > 0 and missed > 0:
         _wake(table, missed, descent.adam)
@@ -199,22 +204,21 @@ def update_tables(
     each table has its own count for the correction.
 
     ``grad[B, P]`` is the loss's gradient with respect to the log-joint, filled up with zeros to a multiple of 4 rows
-    and of whole lanes. The arenas end in slack.
+    and of whole lanes. The arenas end in P zeros.
     """
     offset = tables.offset
-    scratch = _make_scratch(lo, hi, tables, grad.shape[0])
+    scratch = _make_scratch(lo, hi, tables, *grad.shape)
     coasting_rate = _corrected_rate(descent.rate, descent.step, descent.adam)
     for s in range(lo, hi):
         card = tables.cards[tables.child[s]]
         first, stop, chosen = tables.ptr[s], tables.ptr[s + 1], selected[s]
         if stop - first > 1:
             for e in range(first, stop):
-                table_lines(batch, tables, s, e, scratch.lines)
-                weight_gradient[e] = _weight_gradient(theta.value[offset[e] :], scratch.lines, grad, n_classes)
-        table_lines(batch, tables, s, chosen, scratch.lines)
-        _descend_chosen(
-            chosen, _slice(theta, offset[chosen], offset[chosen + 1]), grad, card, n_classes, descent, scratch
-        )
+                table_places(batch, tables, s, e, n_classes, scratch.places)
+                weight_gradient[e] = _weight_gradient(theta.value, scratch.places, grad)
+        table_places(batch, tables, s, chosen, n_classes, scratch.places)
+        table = _slice(theta, offset[chosen], offset[chosen + 1])
+        _descend_chosen(chosen, table, offset[chosen], grad, card, n_classes, descent, scratch)
         # Tables that move and lie side by side are updated as one, since long loops cost less for each entry.
         e = first
         while e < stop:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tanager._types import FloatArray, IntArray, Tables
+from tanager.kernels.lanes import padded
 from tanager.structure import ParentSets
 
 _BYTES_PER_ENTRY = 3 * np.dtype(np.float32).itemsize  # the parameter and Adam's two moments
@@ -38,6 +39,11 @@ class Layout:
     def size(self) -> int:
         """Number of entries of all tables."""
         return int(self.tables.offset[-1])
+
+    @property
+    def arena_size(self) -> int:
+        """Number of entries of an arena: those of the tables, and one line of zeros, read for unknown values."""
+        return self.size + padded(self.n_classes)
 
     @property
     def training_bytes(self) -> int:

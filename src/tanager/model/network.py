@@ -72,7 +72,7 @@ class Network:
         return find_cycle(self.parents) is None
 
     def cpt(self, feature: int) -> FloatArray:
-        """Conditional probabilities of a feature, ``[x_parent, x_feature, c]``; without a parent the first axis is 1."""
+        """Conditional probabilities ``[x_parent, x_feature, c]`` of a feature; without a parent the first axis is 1."""
         return np.exp(self.layout.table(self.theta, feature).astype(np.float64))
 
     def log_joint(self, codes: IntArray, n_threads: int = 1) -> FloatArray:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import Moments
-from tanager.kernels.lanes import SLACK
 from tanager.kernels.normalise import normalise_tables
 from tanager.model import Layout, ParentDistribution
 from tanager.training.history import History
@@ -24,7 +23,7 @@ class TrainState:
 
     Attributes
     ----------
-    theta : Moments of float32[size + slack]
+    theta : Moments of float32[arena_size]
         Tables, normalised over the child's values.
     prior : Moments of float32[C]
         Class prior, normalised.
@@ -54,7 +53,7 @@ def initial_state(layout: Layout, noise: Noise) -> TrainState:
     """Random tables and prior, and the uniform distribution over candidates (phi = 0)."""
     draws = noise.initial(layout.size + layout.n_classes, _SPREAD)
     prior = draws[layout.size :].copy()
-    theta = np.zeros(layout.size + SLACK, np.float32)
+    theta = np.zeros(layout.arena_size, np.float32)
     theta[: layout.size] = draws[: layout.size]
     normalise_tables(theta, layout.tables, layout.n_classes)
     prior -= np.log(np.exp(prior).sum())
