@@ -26,6 +26,10 @@ def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: Float
     Tables that lie side by side and have the same child are normalised as one. ``scratch`` has room for ``theta`` and
     slack, ``totals`` for one line of classes for each x_j and slack.
     """
+    if n_children == 1:
+        # Exactly, since Adam makes whole steps of what rounding leaves: phi of a constant feature must not move.
+        theta[:] = np.float32(0.0)
+        return
     slab = n_children * n_classes
     n_parents = theta.shape[0] // slab
     for k in range(theta.shape[0]):
