@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +98,8 @@ class Stepper:
             raise ValueError(
                 f"the gradient of the loss must have the shape {self._shape} of log_joint, got {np.shape(grad)}"
             )
+        if not np.isfinite(grad).all():
+            value = math.nan  # else it would go unseen: the kernels take tiny gradients, and NaN with them, for zero
         weight = self._equal_weight if batch.weight is None else batch.weight
         return grad, StepInfo(float(value), error_share(log_joint, batch.y, weight))
 
