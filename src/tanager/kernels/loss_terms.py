@@ -94,10 +94,13 @@ def conditional_loss(log_joint: FloatArray, y: IntArray, weight: FloatArray, gra
     for n in range(y.shape[0]):
         w = weight[n] * scale
         value += w * (_softmax_into(log_joint[n], 1.0, -1, grad[n]) - log_joint[n, y[n]])
-        factor = np.float32(w)
+        # The others' sum is 1 - p(y | x) without the cancellation where that is small.
+        grad[n, y[n]] = _ZERO
+        others, factor = _ZERO, np.float32(w)
         for c in range(log_joint.shape[1]):
             grad[n, c] *= factor
-        grad[n, y[n]] -= factor
+            others += grad[n, c]
+        grad[n, y[n]] -= others
     return value
 
 
