@@ -4,15 +4,19 @@ from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Table, as_table, resolve_categorical
 from tanager.data.encoding import TableEncoder
+from tanager.data.mdlp import MDLPBinning, mdlp_column_cuts, mdlp_cuts
 
 __all__ = [
     "Binning",
     "CategoryColumn",
+    "MDLPBinning",
     "NumericColumn",
     "QuantileBinning",
     "Table",
     "TableEncoder",
     "as_table",
+    "mdlp_column_cuts",
+    "mdlp_cuts",
     "quantile_cuts",
     "resolve_categorical",
 ]

@@ -113,3 +113,19 @@ def check_max_bins(max_bins: int) -> None:
     """Refuse anything but a whole number from 1 on."""
     if isinstance(max_bins, bool) or not isinstance(max_bins, (int, np.integer)) or max_bins < 1:
         raise ValueError(f"max_bins must be an integer from 1 on, got {max_bins!r}")
+
+
+def check_sample_weight(sample_weight: NDArray[Any] | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Weights as float64, refused where they are not one finite non-negative number a row with a positive sum."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_rows},), one weight a row, but its shape is {weight.shape}"
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError("sample_weight must be finite and not negative")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one must be positive")
+    return weight

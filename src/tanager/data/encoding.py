@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager.data.arrays import MISSING, column_label, object_array
-from tanager.data.binning import Binning
+from tanager.data.binning import Binning, check_sample_weight
 from tanager.data.coders import (
     CategoryColumn,
     NumericColumn,
@@ -139,22 +139,6 @@ class TableEncoder:
             raise ValueError(
                 f"X has {table.n_columns} features, but TableEncoder is expecting {len(self.columns)} features as input"
             )
-
-
-def check_sample_weight(sample_weight: NDArray[Any] | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Weights as float64, refused where they are not one finite non-negative number a row with a positive sum."""
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must have shape ({n_rows},), one weight a row, but its shape is {weight.shape}"
-        )
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError("sample_weight must be finite and not negative")
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row; at least one must be positive")
-    return weight
 
 
 def _as_numbers(table: Table, index: int) -> NDArray[Any]:
