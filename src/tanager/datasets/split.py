@@ -46,7 +46,9 @@ def split_rows(
         rows = order[classes == label]
         # Halves are rounded up, as MATLAB does.
         edges = np.floor(np.linspace(1, len(rows), n_parts + 1) + 0.5).astype(np.int64)
-        first = 1 if fold == 1 else edges[fold - 1] + 1
-        last = len(rows) if fold == n_parts else edges[fold] - 1
-        is_test[rows[first - 1 : last]] = True
+        is_test[rows[edges[fold - 1] : edges[fold] - 1]] = True
+        if fold == 1:
+            is_test[rows[0]] = True
+        if fold == n_parts:
+            is_test[rows[-1]] = True
     return order[~is_test[order]], order[is_test[order]]
