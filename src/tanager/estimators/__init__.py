@@ -1,5 +1,6 @@
 """Estimators in scikit-learn's form."""
 
+from tanager.estimators.discretizer import MDLPDiscretizer
 from tanager.estimators.tan import TANClassifier
 
-__all__ = ["TANClassifier"]
+__all__ = ["MDLPDiscretizer", "TANClassifier"]
