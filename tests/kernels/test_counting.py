@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tanager.kernels.counting import count_tables, pair_information
 from tests.oracles import counting_oracle
-from tests.strategies import make_model, models
+from tests.strategies import SEEDS, make_model, models
 
 
 def oracle_counts(model, weight):
@@ -44,10 +44,25 @@ def test_counts_of_parts_are_the_counts_of_the_whole(model, data):
     assert np.array_equal(count(model, weight, [(cut, n_features), (0, cut)]), whole)
 
 
+@given(models(max_rows=25), SEEDS)
+@settings(max_examples=25)
+def test_unknown_values_do_not_count(model, seed):
+    weight = model.weight.astype(np.float64)
+    is_hidden = np.random.default_rng(seed).random(model.codes.shape) < 0.3
+    expected = []
+    for e, (i, j) in enumerate(zip(model.child, model.parent, strict=True)):
+        is_known = ~(is_hidden[:, i] | (j != -1) & is_hidden[:, j])
+        expected.append(oracle_counts(model, weight * is_known)[e])
+    model.codes = np.where(is_hidden, model.cards, model.codes)
+    counts = count(model, weight, [(0, len(model.cards))])
+    for found, table in zip(model.split(counts), expected, strict=True):
+        np.testing.assert_allclose(found, table, rtol=1e-12)
+
+
 def information_of(model, weight):
     n_features = len(model.cards)
     information = np.zeros((n_features, n_features))
-    columns = np.ascontiguousarray(model.codes.T)
+    columns = np.ascontiguousarray(model.codes.T.astype(np.int32))
     cards = np.array(model.cards)
     pair_information(0, n_features, columns, model.y, weight, cards, information)
     return information
@@ -63,6 +78,20 @@ def test_information_equals_oracle(model, is_weighted):
     information = information_of(model, weight)
     np.testing.assert_allclose(information, expected, atol=1e-12)
     assert np.array_equal(information, information.T)
+
+
+def test_information_counts_rows_in_which_both_are_known():
+    model = make_model([[-1]] * 3, [3, 2, 4], 2, seed=6, n_rows=40)
+    is_hidden = np.random.default_rng(1).random(model.codes.shape) < 0.3
+    expected = np.zeros((3, 3))
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        is_known = ~(is_hidden[:, i] | is_hidden[:, j])
+        columns = (model.codes[is_known][:, [i, j]], model.y[is_known], [model.cards[i], model.cards[j]])
+        of_known = counting_oracle.conditional_mutual_information(*columns, 2)[0, 1]
+        # Rows that are not counted take their share of the information.
+        expected[i, j] = expected[j, i] = of_known * is_known.mean()
+    model.codes = np.where(is_hidden, model.cards, model.codes)
+    np.testing.assert_allclose(information_of(model, np.ones(40)), expected, atol=1e-12)
 
 
 def test_integer_weights_equal_repeated_rows():

@@ -1,6 +1,7 @@
 """Sums over unknown values against the sum over every completion of the row."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,18 @@ def test_unknown_values_are_summed_out(model, data):
     structure = (model.child, model.parent, selected)
     expected = counting_oracle.marginal_log_joint(model.tables(), model.prior, *structure, codes)
     np.testing.assert_allclose(run(model, topological_order(model.parent)), expected, rtol=1e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("parents", [[-1, 0, 1, 2], [1, 2, 3, -1], [-1, 0, 0, 1], [-1, 0, -1, 2], [2, 2, -1, 2]])
+def test_every_pattern_of_unknown_values(parents):
+    model = make_model([[j] for j in parents], [2, 3, 2, 3], 2, seed=7, n_rows=16)
+    is_hidden = np.array(list(np.ndindex(2, 2, 2, 2)), dtype=bool)
+    codes = np.where(is_hidden, -1, model.codes)
+    expected = counting_oracle.marginal_log_joint(
+        model.tables(), model.prior, model.child, model.parent, range(4), codes
+    )
+    model.codes = np.where(is_hidden, model.cards, model.codes).astype(np.int32)
+    np.testing.assert_allclose(run(model, topological_order(parents)), expected, rtol=1e-6, atol=2e-6)
 
 
 @given(FORESTS)

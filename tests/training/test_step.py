@@ -94,8 +94,8 @@ class Recorded:
 
 
 def assert_close_in_norm(found, expected, rounding):
-    """To 1e-4 of the norm; where terms cancel, to the rounding of the terms."""
-    assert np.linalg.norm(found - expected) <= 1e-4 * np.linalg.norm(expected) + rounding
+    """To 1e-4 of the norm; where terms cancel, to the rounding of the terms, of which the oracles have some too."""
+    assert np.linalg.norm(found - expected) <= 1e-4 * np.linalg.norm(expected) + rounding + 1e-12
 
 
 def check_step(model, kind, *, is_weighted):
