@@ -87,13 +87,14 @@ def distinct_values(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sorted distinct values with their total weights; NaN and zero weights are left out, infinities are an error."""
     numbers = np.asarray(values, dtype=np.float64)
-    if np.isinf(numbers).any():
-        raise ValueError("values must be finite or NaN, but some are infinite (inf)")
     is_used = ~np.isnan(numbers)
+    if sample_weight is not None:
+        is_used &= sample_weight > 0
+    if np.isinf(numbers[is_used]).any():
+        raise ValueError("values must be finite or NaN, but some are infinite (inf)")
     if sample_weight is None:
         distinct, counts = np.unique(numbers[is_used], return_counts=True)
         return distinct, counts.astype(np.float64)
-    is_used &= sample_weight > 0
     numbers, weight = numbers[is_used], sample_weight[is_used]
     # Equal values are summed in order of weight, so that rounding does not depend on the order of rows.
     order = np.lexsort((weight, numbers))

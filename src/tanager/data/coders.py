@@ -1,13 +1,15 @@
 """The encoder of one column: from cells to codes.
 
-Code `card` means *unknown*: a category that training did not show, or a missing cell. Cells come as numbers, or as
-codes into an array of levels (see `tanager.data.arrays`); either may meet an encoder that was fitted on the other.
+Code `card` means *unknown*: a category that training did not show, or a missing cell of a column that had none in
+training. Cells come as numbers, or as codes into an array of levels (see `tanager.data.arrays`); either may meet an
+encoder that was fitted on the other.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -15,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data.arrays import MISSING
-
 # Up to this many cuts, comparing a block with each cut in turn beats a binary search for each value.
 _FEW_CUTS = 128
+
+_INFINITE = frozenset({math.inf, -math.inf})
 
 _Coder = Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -30,33 +32,35 @@ class NumericColumn:
     Attributes
     ----------
     cuts : ndarray of float64, strictly increasing
+    has_missing : bool
+        Whether missing cells have a code of their own, the last one.
     """
 
     cuts: NDArray[np.float64]
+    has_missing: bool = False
 
     @property
     def card(self) -> int:
         """Number of codes."""
-        return self.cuts.size + 1
+        return self.cuts.size + 1 + self.has_missing
 
     @property
     def edges(self) -> NDArray[np.float64]:
         """Edges of the bins: code k holds the values in [edges[k], edges[k + 1])."""
         return np.concatenate([[-np.inf], self.cuts, [np.inf]])
 
-    def coder(self, levels: NDArray[Any] | None, label: str, allow_missing: bool) -> _Coder:
+    def coder(self, levels: NDArray[Any] | None, label: str) -> _Coder:
         """Return the function from cells to codes, for cells that are numbers or codes into `levels`."""
-        numbers = None if levels is None else np.append(level_numbers(levels, label), np.nan)
+        read = number_reader(levels, label)
+        missing = self.card - self.has_missing
 
         def code(cells: NDArray[Any]) -> NDArray[Any]:
-            x = np.ascontiguousarray(cells if numbers is None else numbers[cells], dtype=np.float64)
+            x = np.ascontiguousarray(read(cells), dtype=np.float64)
             codes = _count_reached(x, self.cuts)
             is_finite = np.isfinite(x)
             if not is_finite.all():
                 check_finite(x, label)
-                if not allow_missing:
-                    raise missing_error(label)
-                codes[~is_finite] = self.card
+                codes[~is_finite] = missing
             return codes
 
         return code
@@ -71,45 +75,55 @@ class CategoryColumn:
     categories : ndarray
         Distinct values, sorted (see `sort_categories`). Numbers and booleans keep their dtype; text, alone or mixed
         with numbers, is an array of Python objects.
+    pooled : ndarray
+        Rare values that share the code behind the categories.
+    has_missing : bool
+        Whether missing cells have a code of their own, the last one.
     """
 
     categories: NDArray[Any]
+    pooled: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    has_missing: bool = False
 
     @property
     def card(self) -> int:
         """Number of codes."""
-        return self.categories.size
+        return self.categories.size + (self.pooled.size > 0) + self.has_missing
 
-    def coder(self, levels: NDArray[Any] | None, label: str, allow_missing: bool) -> _Coder:
+    def coder(self, levels: NDArray[Any] | None, label: str) -> _Coder:
         """Return the function from cells to codes, for cells that are numbers or codes into `levels`."""
-        if levels is None:
-            return self._number_coder(label, allow_missing)
-        return self._level_coder(levels, label, allow_missing)
+        return self._number_coder(label) if levels is None else self._level_coder(levels, label)
 
-    def _level_coder(self, levels: NDArray[Any], label: str, allow_missing: bool) -> _Coder:
+    def _level_coder(self, levels: NDArray[Any], label: str) -> _Coder:
         position = {category: code for code, category in enumerate(self.categories.tolist())}
+        position |= dict.fromkeys(self.pooled.tolist(), self.categories.size)
         # The last entry is the one that the code -1 of a missing cell picks.
         known = [position.get(level, self.card) for level in levels.tolist()]
-        level_codes = np.array([*known, self.card], dtype=code_dtype(self.card))
+        level_codes = np.array([*known, self.card - self.has_missing], dtype=code_dtype(self.card))
+        infinite = infinite_levels(levels)
 
         def code(cells: NDArray[Any]) -> NDArray[Any]:
-            if not allow_missing and (cells == MISSING).any():
-                raise missing_error(label)
+            if infinite and np.isin(cells, infinite).any():
+                raise infinite_error(label)
             return np.take(level_codes, cells, mode="wrap")
 
         return code
 
-    def _number_coder(self, label: str, allow_missing: bool) -> _Coder:
-        numbers = _leading_numbers(self.categories)
+    def _number_coder(self, label: str) -> _Coder:
+        kept, rare = _leading_numbers(self.categories), _leading_numbers(self.pooled)
+        numbers = np.concatenate([kept, rare]) if rare.size else kept
+        order = np.argsort(numbers, kind="stable")
+        # Numbers come first among the categories, so that a place among the kept ones is a code, text or no text.
+        numbers, codes_of = numbers[order], np.where(order < kept.size, order, self.categories.size)
 
         def code(cells: NDArray[Any]) -> NDArray[Any]:
-            if not allow_missing and (cells != cells).any():
-                raise missing_error(label)
             check_finite(cells, label)
-            if numbers.size == 0:
-                return np.full(cells.shape, self.card)
-            codes = np.searchsorted(numbers, cells).clip(max=numbers.size - 1)
-            codes[numbers[codes] != cells] = self.card
+            codes = np.full(cells.shape, self.card)
+            if numbers.size:
+                place = np.searchsorted(numbers, cells).clip(max=numbers.size - 1)
+                is_known = numbers[place] == cells
+                codes[is_known] = codes_of[place[is_known]]
+            codes[cells != cells] = self.card - self.has_missing
             return codes
 
         return code
@@ -123,12 +137,17 @@ def code_dtype(card: int) -> np.dtype[Any]:
 def check_finite(values: NDArray[Any], label: str) -> None:
     """Refuse infinite numbers."""
     if values.dtype.kind == "f" and np.isinf(values).any():
-        raise ValueError(f"{label} has infinite values (inf); replace them by a large number or treat them as missing")
+        raise infinite_error(label)
 
 
-def missing_error(label: str) -> ValueError:
-    """The error for missing cells where there may be none."""
-    return ValueError(f"{label} has missing values (NaN or None), which are not allowed here; fill them first")
+def infinite_levels(levels: NDArray[Any]) -> list[int]:
+    """Codes of the levels that are infinite numbers."""
+    return [code for code, level in enumerate(levels.tolist()) if level in _INFINITE]
+
+
+def infinite_error(label: str) -> ValueError:
+    """The error for infinite numbers."""
+    return ValueError(f"{label} has infinite values (inf); replace them by a large number or make them missing")
 
 
 def sort_categories(values: Iterable[Any], label: str) -> list[Any]:
@@ -163,18 +182,36 @@ def _leading_numbers(categories: NDArray[Any]) -> NDArray[Any]:
     """The categories that are numbers, which come first."""
     if categories.dtype.kind != "O":
         return categories
-    return np.array([float(value) for value in categories.tolist() if _is_number(value)])
+    return np.array([_as_float(value) for value in categories.tolist() if _is_number(value)])
 
 
-def level_numbers(levels: NDArray[Any], label: str) -> NDArray[np.float64]:
-    """Levels of a coded column as numbers, or an error where they are text."""
-    if levels.size and levels.dtype.kind not in "biuf":
-        text = next(level for level in levels.tolist() if not _is_number(level))
-        raise ValueError(
-            f"{label} is numeric, but it holds {text!r}; make its values numbers, or name the column in "
-            "categorical_features when fitting"
-        )
-    return levels.astype(np.float64)
+def _as_float(value: Any) -> float:
+    """A number as a float; an integer beyond the range of floats is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def number_reader(levels: NDArray[Any] | None, label: str) -> _Coder:
+    """Return the function from cells to numbers, NaN where missing; it refuses cells, not unused levels, with text."""
+    if levels is None:
+        return lambda cells: cells
+    # The last entries are the ones that the code -1 of a missing cell picks.
+    is_text = np.array([*(not _is_number(level) for level in levels.tolist()), False])
+    numbers = np.array([*(_as_float(level) if _is_number(level) else np.nan for level in levels.tolist()), np.nan])
+
+    def read(cells: NDArray[Any]) -> NDArray[Any]:
+        is_refused = is_text[cells]
+        if is_refused.any():
+            text = levels[cells[is_refused.argmax()]]
+            raise ValueError(
+                f"{label} is numeric, but it holds {text!r}; make its values numbers, or name the column in "
+                "categorical_features when fitting"
+            )
+        return numbers[cells]
+
+    return read
 
 
 def _count_reached(x: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[Any]:

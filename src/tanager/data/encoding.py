@@ -1,13 +1,15 @@
 """From a `Table` to integer codes: one frozen encoder a column, learned from the rows with positive weight.
 
 Column j has the codes 0 .. cards[j] - 1. The code cards[j] means *unknown*: a category that training did not show, or a
-missing cell. It belongs to no bin and no category; what to do about it is left to the reader of the codes.
+missing cell where missing cells have no code of their own. It belongs to no bin and no category; what to do about it is
+left to the reader of the codes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +22,19 @@ from tanager.data.coders import (
     NumericColumn,
     check_finite,
     code_dtype,
-    level_numbers,
+    infinite_error,
+    infinite_levels,
+    number_reader,
     sort_categories,
 )
 from tanager.data.columns import Table
 
+Missing = Literal["value", "ignore"]
+
 # Rows are encoded in blocks that stay in the cache, so that writing a row-major array column by column is cheap.
 _BLOCK_ROWS = 32768
+
+_Rows = slice | NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +70,9 @@ class TableEncoder:
         is_categorical: NDArray[np.bool_],
         sample_weight: NDArray[np.float64] | None,
         binning: Binning,
+        *,
+        missing: Missing = "value",
+        max_categories: int | None = None,
     ) -> TableEncoder:
         """Learn bins and categories from the rows with positive weight.
 
@@ -73,22 +84,35 @@ class TableEncoder:
         sample_weight : ndarray of shape (N,) or None
         binning : callable
             Gives the cuts of the numeric columns; called once, with all of them and the weights.
+        missing : {"value", "ignore"}
+            Whether missing cells of a column that has some get a code of their own, or the code "unknown". A column
+            with nothing but missing cells has that one code, whatever it is meant to hold; with "ignore" it is an
+            error.
+        max_categories : int or None
+            Largest number of codes for the values of a category, at least 2; the code of missing cells is not counted.
+            Where there are more values, the heaviest keep a code of their own, the smaller of equally heavy ones
+            first, and the others share one.
         """
+        _check_options(missing, max_categories)
         if table.n_rows == 0:
             raise ValueError(
                 f"Found array with 0 sample(s) (shape=(0, {table.n_columns})) while a minimum of 1 is required."
             )
         weight = check_sample_weight(sample_weight, table.n_rows)
-        rows = slice(None) if weight is None or weight.all() else np.flatnonzero(weight)
-        for index in range(table.n_columns):
-            _check_training_column(table, index, rows)
-        numeric = np.flatnonzero(~is_categorical).tolist()
+        rows: _Rows = slice(None) if weight is None or weight.all() else np.flatnonzero(weight)
+        missing_share = [_check_training_column(table, index, rows, missing) for index in range(table.n_columns)]
+        has_missing = [missing == "value" and share > 0 for share in missing_share]
+        # A column without a value has no bins either: it is a category that never had one.
+        is_numeric = ~is_categorical & (np.array(missing_share) < 1)
+        numeric = np.flatnonzero(is_numeric).tolist()
         cuts = binning([_as_numbers(table, index) for index in numeric], weight)
         columns: dict[int, NumericColumn | CategoryColumn] = {
-            index: NumericColumn(_frozen(column_cuts)) for index, column_cuts in zip(numeric, cuts, strict=True)
+            index: NumericColumn(_frozen(column_cuts), has_missing[index])
+            for index, column_cuts in zip(numeric, cuts, strict=True)
         }
-        for index in np.flatnonzero(is_categorical).tolist():
-            columns[index] = CategoryColumn(_frozen(_observed(table, index, rows)))
+        for index in np.flatnonzero(~is_numeric).tolist():
+            categories, pooled = _pool(table, index, rows, weight, max_categories)
+            columns[index] = CategoryColumn(_frozen(categories), _frozen(pooled), has_missing[index])
         ordered = tuple(columns[index] for index in range(table.n_columns))
         return cls(ordered, None if table.names is None else tuple(table.names))
 
@@ -97,15 +121,22 @@ class TableEncoder:
         """Number of codes of every column, shape (D,)."""
         return np.array([column.card for column in self.columns], dtype=np.int32)
 
-    def encode(self, table: Table, allow_missing: bool = False, n_threads: int = 1) -> NDArray[Any]:
+    def pooled(self) -> dict[str | int, list[Any]]:
+        """Rare values that share a code, for each column that has some, by name or number."""
+        keys: Iterable[str | int] = range(len(self.columns)) if self.names is None else self.names
+        return {
+            key: column.pooled.tolist()
+            for key, column in zip(keys, self.columns, strict=True)
+            if isinstance(column, CategoryColumn) and column.pooled.size
+        }
+
+    def encode(self, table: Table, n_threads: int = 1) -> NDArray[Any]:
         """Turn a table into codes.
 
         Parameters
         ----------
         table : Table
             With the columns of the training table, in the same order.
-        allow_missing : bool
-            Whether a missing cell becomes the unknown code `cards[j]`; otherwise it is an error.
         n_threads : int
             Threads over blocks of rows. The result does not depend on it.
 
@@ -116,7 +147,7 @@ class TableEncoder:
         """
         self._check_columns(table)
         coders = [
-            column.coder(levels, column_label(self.names, index), allow_missing)
+            column.coder(levels, column_label(self.names, index))
             for index, (column, levels) in enumerate(zip(self.columns, table.levels, strict=True))
         ]
         codes = np.empty((table.n_rows, table.n_columns), dtype=code_dtype(int(self.cards.max())))
@@ -141,19 +172,27 @@ class TableEncoder:
             )
 
 
+def _check_options(missing: Missing, max_categories: int | None) -> None:
+    """Refuse options that are not understood."""
+    if missing not in ("value", "ignore"):
+        raise ValueError(f"missing must be 'value' or 'ignore', got {missing!r}")
+    if max_categories is None:
+        return
+    is_integer = isinstance(max_categories, (int, np.integer)) and not isinstance(max_categories, bool)
+    if not is_integer or max_categories < 2:
+        raise ValueError(f"max_categories must be None or an integer from 2 on, got {max_categories!r}")
+
+
 def _as_numbers(table: Table, index: int) -> NDArray[Any]:
     """A numeric column, with a coded one decoded."""
-    levels = table.levels[index]
-    if levels is None:
-        return table.columns[index]
-    numbers: NDArray[np.float64] = np.append(level_numbers(levels, table.label(index)), np.nan)
-    return numbers[table.columns[index]]
+    return number_reader(table.levels[index], table.label(index))(table.columns[index])
 
 
-def _observed(table: Table, index: int, rows: slice | NDArray[np.intp]) -> NDArray[Any]:
+def _observed(table: Table, index: int, rows: _Rows) -> NDArray[Any]:
     """Sorted distinct values of the training rows of a category."""
     levels = table.levels[index]
     seen = np.unique(table.columns[index][rows])
+    seen = seen[~_is_missing(seen, levels)]
     if levels is None:
         return seen
     if levels.dtype.kind != "O":
@@ -161,17 +200,47 @@ def _observed(table: Table, index: int, rows: slice | NDArray[np.intp]) -> NDArr
     return object_array(sort_categories(levels[seen].tolist(), table.label(index)))
 
 
-def _check_training_column(table: Table, index: int, rows: slice | NDArray[np.intp]) -> None:
-    """Refuse missing and infinite values in the rows that are trained on."""
-    values, label = table.columns[index][rows], table.label(index)
-    is_missing = values != values if table.levels[index] is None else values == MISSING
-    n_missing = int(np.count_nonzero(is_missing))
-    if n_missing:
+def _pool(
+    table: Table, index: int, rows: _Rows, weight: NDArray[np.float64] | None, max_categories: int | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Categories that keep a code of their own, and those that share one."""
+    categories = _observed(table, index, rows)
+    if max_categories is None or categories.size <= max_categories:
+        return categories, categories[:0]
+    code = CategoryColumn(categories).coder(table.levels[index], table.label(index))
+    # Missing cells have the code behind the categories.
+    totals = _totals(code(table.columns[index][rows]), None if weight is None else weight[rows])[: categories.size]
+    is_kept = np.zeros(categories.size, dtype=np.bool_)
+    is_kept[np.argsort(-totals, kind="stable")[: max_categories - 1]] = True
+    return categories[is_kept], categories[~is_kept]
+
+
+def _totals(codes: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[Any]:
+    """Weight of every code, summed in order of weight so that rounding does not depend on the order of rows."""
+    if weight is None:
+        return np.bincount(codes)
+    order = np.argsort(weight)
+    return np.bincount(codes[order], weight[order])
+
+
+def _is_missing(cells: NDArray[Any], levels: NDArray[Any] | None) -> NDArray[np.bool_]:
+    result: NDArray[np.bool_] = cells != cells if levels is None else cells == MISSING
+    return result
+
+
+def _check_training_column(table: Table, index: int, rows: _Rows, missing: Missing) -> float:
+    """Refuse infinite numbers in the rows that are trained on, and the lack of any value; return the share missing."""
+    levels, cells, label = table.levels[index], table.columns[index][rows], table.label(index)
+    if levels is None:
+        check_finite(cells, label)
+    elif np.isin(cells, infinite_levels(levels)).any():
+        raise infinite_error(label)
+    n_missing = int(np.count_nonzero(_is_missing(cells, levels)))
+    if missing == "ignore" and n_missing == cells.size:
         raise ValueError(
-            f"{label} has missing values (NaN or None) in {n_missing} of {values.size} training rows; "
-            "fill them or drop the rows before fitting"
+            f"{label} has no values in the training rows, only missing ones; drop it, or use missing='value'"
         )
-    check_finite(values, label)
+    return n_missing / cells.size
 
 
 def _describe_name_change(expected: tuple[str, ...], got: list[str]) -> str:

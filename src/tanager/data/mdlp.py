@@ -138,7 +138,7 @@ def mdlp_column_cuts(
             raise ValueError(f"column {index} has shape {values.shape}, but y has {n_rows} rows")
     rows = _prepare_rows(y, check_sample_weight(sample_weight, n_rows))
     cut = partial(_cut_column, rows=rows, best_passing=rule == "best-passing", max_bins=max_bins or _UNLIMITED)
-    if n_threads == 1 or len(columns) == 1:
+    if n_threads == 1 or len(columns) <= 1:
         return [cut(values) for values in columns]
     with ThreadPoolExecutor(min(n_threads, len(columns), os.cpu_count() or 1)) as pool:
         return list(pool.map(cut, columns))
