@@ -59,6 +59,12 @@ class Model:
         n_values = {NO_PARENT: 1, **dict(enumerate(self.cards))}
         return [(n_values[j], n_values[i], self.n_classes) for i, j in zip(self.child, self.parent, strict=True)]
 
+    def arena(self):
+        """All tables, with the zeros that kernels want behind them."""
+        arena = np.zeros(self.layout.arena_size, np.float32)
+        arena[: self.layout.size] = self.theta
+        return arena
+
     def tables(self):
         """Tables of all candidates as float64 arrays."""
         return self.split(self.theta)

@@ -27,7 +27,7 @@ def run(model, order, rows=None):
     log_joint = np.full((len(model.codes), model.n_classes), 7.0)
     rows = np.arange(len(model.codes)) if rows is None else rows
     prior = model.prior.astype(np.float64)
-    marginal_log_joint(rows, model.theta, prior, model.layout.tables, order, model.codes, log_joint)
+    marginal_log_joint(rows, model.arena(), prior, model.layout.tables, order, model.codes, log_joint)
     return log_joint
 
 
@@ -59,7 +59,7 @@ def test_with_nothing_unknown_it_is_the_log_joint(model):
     n_rows = len(model.codes)
     log_joint, is_complete = np.empty((n_rows, model.n_classes)), np.empty(n_rows, np.bool_)
     prior = model.prior.astype(np.float64)
-    network_log_joint(0, n_rows, model.theta, prior, model.layout.tables, model.codes, log_joint, is_complete)
+    network_log_joint(0, n_rows, model.arena(), prior, model.layout.tables, model.codes, log_joint, is_complete)
     np.testing.assert_allclose(run(model, topological_order(model.parent)), log_joint, rtol=1e-12, atol=1e-12)
 
 

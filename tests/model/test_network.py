@@ -49,6 +49,18 @@ def test_joint_probabilities_sum_to_one(model):
     assert np.exp(network_of(model).log_joint(every_row)).sum() == pytest.approx(1.0, abs=1e-5)
 
 
+@pytest.mark.parametrize("n_classes", [2, 8, 19])
+@pytest.mark.parametrize("n_features", [7, 8, 9, 20])
+def test_many_features_and_classes(n_features, n_classes):
+    """More than the kernels take at a time."""
+    rng = np.random.default_rng(n_features)
+    candidates = [[rng.integers(-1, i)] for i in range(n_features)]
+    cards = rng.integers(1, 5, size=n_features)
+    model = make_model(candidates, cards, n_classes, seed=n_classes, n_rows=5)
+    expected = model.log_joint(range(n_features))
+    np.testing.assert_allclose(network_of(model).log_joint(model.codes), expected, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_number_of_threads_does_not_change_a_bit(n_threads):
     model = make_model([[-1], [0], [1]], [3, 2, 4], 3, seed=0, n_rows=50)
