@@ -66,8 +66,9 @@ class TestDoesNotDependOn:
     def test_a_stop_on_the_way(self, optimiser, is_merged):
         codes, y = rows_of(1, 100)
         problem = make_problem(codes, y, None, 100 if is_merged else 20, may_merge=is_merged)
+        whole = run(problem, epochs=8, optimiser=optimiser)
         checkpoints = []
-        whole = run(problem, epochs=8, optimiser=optimiser, on_epoch=lambda state: checkpoints.append(state.copy()))
+        run(problem, epochs=8, optimiser=optimiser, on_epoch=lambda state: checkpoints.append(state.copy()))
         for checkpoint in (checkpoints[0], checkpoints[4], checkpoints[7]):
             assert_same_bits(run(problem, state=checkpoint, epochs=8, optimiser=optimiser), whole)
 
