@@ -1,0 +1,48 @@
+"""The crew that kernels run on."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager._threads import Crew
+
+
+@given(st.integers(1, 5), st.lists(st.integers(0, 9), max_size=20))
+@settings(max_examples=50)
+def test_ranges_cover_every_item_once(n_threads, cost):
+    with Crew(n_threads) as crew:
+        for ranges in (crew.split_by_cost(np.array(cost, dtype=float)), crew.split(len(cost))):
+            assert len(ranges) <= n_threads
+            assert [item for lo, hi in ranges for item in range(lo, hi)] == list(range(len(cost)))
+
+
+def test_ranges_have_nearly_equal_cost():
+    with Crew(3) as crew:
+        assert crew.split(9) == [(0, 3), (3, 6), (6, 9)]
+        assert crew.split_by_cost(np.array([9.0, 1, 1, 1, 3, 3])) == [(0, 1), (1, 4), (4, 6)]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_function_is_called_for_every_range(n_threads):
+    seen, lock = [], threading.Lock()
+
+    def note(lo, hi, argument):
+        with lock:
+            seen.append((lo, hi, argument))
+
+    with Crew(n_threads) as crew:
+        crew.run(note, [(0, 2), (2, 5), (5, 6)], "x")
+    assert sorted(seen) == [(0, 2, "x"), (2, 5, "x"), (5, 6, "x")]
+
+
+@pytest.mark.parametrize("bad", [0, 5])
+def test_error_in_any_thread_is_raised(bad):
+    def fail(lo, hi):
+        if lo == bad:
+            raise ValueError("out of range")
+
+    with Crew(2) as crew, pytest.raises(ValueError, match="out of range"):
+        crew.run(fail, [(0, 5), (5, 10)])
