@@ -40,6 +40,8 @@ class Crew:
 
     def split(self, n_items: int) -> list[tuple[int, int]]:
         """Cut ``range(n_items)`` into one range for each thread, of nearly equal length."""
+        if self.n_threads == 1:
+            return [(0, n_items)]
         return self.split_by_cost(np.ones(n_items))
 
     def split_by_cost(self, cost: np.ndarray) -> list[tuple[int, int]]:

@@ -62,7 +62,7 @@ class TestMemory:
         assert f"{n_entries * 12 / 2**30:,.1f} GiB" in message
         assert "the machine has 8.0 GiB" in message
         assert "5050 tables" in message
-        assert "lower max_parents or max_bins" in message
+        assert "lower max_parents, max_bins or max_categories" in message
         assert "largest table has 2,000,000 entries" in message
 
     def test_what_fits_passes(self):

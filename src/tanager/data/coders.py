@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -110,13 +111,11 @@ class CategoryColumn:
         return code
 
     def _number_coder(self, label: str) -> _Coder:
-        kept, rare = _leading_numbers(self.categories), _leading_numbers(self.pooled)
-        numbers = np.concatenate([kept, rare]) if rare.size else kept
-        order = np.argsort(numbers, kind="stable")
-        # Numbers come first among the categories, so that a place among the kept ones is a code, text or no text.
-        numbers, codes_of = numbers[order], np.where(order < kept.size, order, self.categories.size)
+        numbers, codes_of = self._numbers
 
         def code(cells: NDArray[Any]) -> NDArray[Any]:
+            if cells.dtype.kind in "bu" and cells.dtype.itemsize == 1:
+                return np.take(self._byte_codes, cells.view(np.uint8))
             check_finite(cells, label)
             codes = np.full(cells.shape, self.card)
             if numbers.size:
@@ -127,6 +126,24 @@ class CategoryColumn:
             return codes
 
         return code
+
+    @cached_property
+    def _numbers(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Categories and pooled values that are numbers, sorted, and the code of each."""
+        kept, rare = _leading_numbers(self.categories), _leading_numbers(self.pooled)
+        numbers = np.concatenate([kept, rare]) if rare.size else kept
+        order = np.argsort(numbers, kind="stable")
+        # Numbers come first among the categories, so that a place among the kept ones is a code, text or no text.
+        return numbers[order], np.where(order < kept.size, order, self.categories.size)
+
+    @cached_property
+    def _byte_codes(self) -> NDArray[Any]:
+        """Code of every byte: tables of codes often come as bytes, and a look-up is faster than a search."""
+        numbers, codes_of = self._numbers
+        table = np.full(256, self.card, dtype=code_dtype(self.card))
+        is_byte = (numbers >= 0) & (numbers < 256) & (numbers == np.floor(numbers.astype(np.float64)))
+        table[numbers[is_byte].astype(np.intp)] = codes_of[is_byte]
+        return table
 
 
 def code_dtype(card: int) -> np.dtype[Any]:

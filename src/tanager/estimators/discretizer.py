@@ -8,11 +8,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from tanager.data import mdlp_column_cuts
-from tanager.estimators.inputs import read_targets, read_weights
+from tanager.estimators.inputs import read_classes, read_weights
 
 
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -87,12 +86,11 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         numbers = check_array(X, dtype=np.float64, estimator=self, input_name="X")
         validate_data(self, X, y, skip_check_array=True)
-        labels = read_targets(y, len(numbers))
-        check_classification_targets(labels)
+        _, classes = read_classes(y, len(numbers))
         weight, _ = read_weights(sample_weight, len(numbers))
         columns = list(np.asfortranarray(numbers).T)
         n_threads = effective_n_jobs(self.n_jobs)
-        self.cuts_ = mdlp_column_cuts(columns, labels, weight, self.rule, self.max_bins, n_threads)
+        self.cuts_ = mdlp_column_cuts(columns, classes, weight, self.rule, self.max_bins, n_threads)
         self.bin_edges_ = [np.concatenate([[-np.inf], cuts, [np.inf]]) for cuts in self.cuts_]
         self.n_bins_ = np.array([len(cuts) + 1 for cuts in self.cuts_])
         return self
@@ -115,7 +113,9 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"X has {codes.shape[1]} columns, but {self.n_features_in_} were fitted")
         if (codes < 0).any() or (codes >= self.n_bins_).any():
             column = int(np.flatnonzero(((codes < 0) | (codes >= self.n_bins_)).any(axis=0))[0])
-            raise ValueError(f"column {column} holds a bin that it does not have: bins go to {self.n_bins_[column] - 1}")
+            raise ValueError(
+                f"column {column} holds a bin that it does not have: it has {self.n_bins_[column]}, from 0 on"
+            )
         edges = np.empty((*codes.shape, 2))
         for j, bounds in enumerate(self.bin_edges_):
             edges[:, j, 0], edges[:, j, 1] = bounds[codes[:, j]], bounds[codes[:, j] + 1]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from tanager.data import Table, as_table
@@ -20,24 +21,37 @@ def read_table(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, re
     """
     if not _is_frame(X):
         X = check_array(
-            X,
+            _keep_cell_types(X),
             dtype=None,
-            ensure_all_finite=True,
+            ensure_all_finite=False,  # the encoder refuses infinite numbers, and names their column
             ensure_min_samples=1,
             estimator=estimator,
             input_name="X",
         )
+    table = as_table(X)
     validate_data(estimator, X, y, reset=reset, skip_check_array=True)
-    return as_table(X)
+    return table
 
 
-def read_targets(y: Any, n_rows: int) -> NDArray[Any]:
-    """Classes as a vector of one entry for each row."""
+def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Distinct classes, sorted, and for each row the number of its class."""
     labels = column_or_1d(np.asarray(y), warn=True)
+    if labels.dtype.kind == "O":
+        _refuse_missing(labels)
     labels = check_array(labels, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y")
     if len(labels) != n_rows:
         check_consistent_length(np.empty(n_rows), labels)
-    return labels
+    if labels.dtype.kind in "OU" and set(map(type, labels.tolist())) == {str}:
+        # Text is any number of times faster to look up than to sort.
+        cells = labels.tolist()
+        classes = np.array(sorted(set(cells)), dtype=labels.dtype)
+        position = {label: number for number, label in enumerate(classes.tolist())}
+        numbers = np.fromiter(map(position.__getitem__, cells), dtype=np.int32, count=n_rows)
+        check_classification_targets(numbers)
+        return classes, numbers
+    check_classification_targets(labels)
+    classes, numbers = np.unique(labels, return_inverse=True)
+    return classes, numbers.astype(np.int32)
 
 
 def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.float64] | None, Any]:
@@ -61,4 +75,20 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> tuple[NDArray[
 
 def _is_frame(X: Any) -> bool:
     """Whether X is a table with columns of its own types, which must not be cast to one."""
-    return hasattr(X, "columns") and not isinstance(X, np.ndarray)
+    # A lazy frame is asked first, since it warns when it is asked for its columns.
+    return hasattr(X, "collect_schema") or (hasattr(X, "columns") and not isinstance(X, np.ndarray))
+
+
+def _keep_cell_types(X: Any) -> Any:
+    """Rows in a list that mix text and numbers as an array of objects; NumPy would turn all of them into text."""
+    if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind == "U":
+        return np.asarray(X, dtype=object)
+    return X
+
+
+def _refuse_missing(labels: NDArray[Any]) -> None:
+    """Refuse classes that are None or NaN."""
+    cells = labels.tolist()
+    is_missing = {"NoneType", "NAType", "NaTType"} & {kind.__name__ for kind in set(map(type, cells))}
+    if is_missing or any(cell != cell for cell in cells):
+        raise ValueError("Input y contains NaN or None; leave out the rows without a class")

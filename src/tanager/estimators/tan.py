@@ -7,16 +7,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.data import QuantileBinning, TableEncoder, resolve_categorical
-from tanager.estimators.inputs import read_table, read_targets, read_weights
+from tanager.data import Binning, MDLPBinning, QuantileBinning, TableEncoder, resolve_categorical
+from tanager.estimators.inputs import read_classes, read_table, read_weights
 from tanager.estimators.options import check_numbers, check_pair
 from tanager.estimators.structures import make_parent_sets
 from tanager.losses import ConditionalLikelihood, Hybrid, Loss, Margin, NegativeLogLikelihood
@@ -43,6 +41,7 @@ from tanager.training import (
 from tanager.training.progress import ProgressBar
 
 _DEFAULTS = TrainingSettings()
+_QUANTILES = 10  # bins of a numeric column that is cut at quantiles
 
 _NUMBERS = (
     "max_parents",
@@ -50,7 +49,6 @@ _NUMBERS = (
     "gamma",
     "eta",
     "smoothing",
-    "max_bins",
     "epochs",
     "batch_size",
     "learning_rate",
@@ -106,10 +104,19 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         Added to each cell of the counts with ``parameters="ml"``.
     categorical_features : None, "from_dtype" or array-like, default="from_dtype"
         Columns to take as categories: a boolean mask, positions or names, as in scikit-learn's histogram gradient
-        boosting. "from_dtype" takes the columns of category, text and boolean type. Other columns are numbers and are
-        cut at quantiles.
-    max_bins : int, default=10
-        Number of bins of a numeric column.
+        boosting. "from_dtype" takes the columns of category, text and boolean type. Other columns are numbers.
+    binning : {"mdlp", "quantile", "none"}, default="mdlp"
+        How numbers are cut into bins: where the classes change (see `MDLPDiscretizer`), at quantiles, or not at all:
+        then each number is a category.
+    max_bins : int or None, default=None
+        Largest number of bins of a numeric column; None is no limit for "mdlp" and 10 for "quantile".
+    max_categories : int or None, default=64
+        Largest number of values of a category. Where there are more, the rarest are taken as one value. None is no
+        limit; tables grow with the product of the numbers of values of a feature and its parent.
+    missing : {"value", "ignore"}, default="value"
+        What missing cells (NaN, None) of the training rows are: a value like others of the columns that have some, or
+        unknown, so that they are left out of the counts and of the gradient. In prediction, missing cells of columns
+        that have no value for them are summed out exactly.
     epochs, batch_size : int
         Passes over the rows, and rows of a step.
     learning_rate : float
@@ -139,6 +146,8 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         Structure and probabilities, over codes.
     encoder_ : tanager.data.TableEncoder
         Bins and categories of the columns.
+    pooled_categories_ : dict
+        For each column with rare values that were taken as one, by name or number, the list of them.
     history_ : dict of ndarray
         Loss, error, mean entropy of the parent distribution, learning rate and tau of each epoch.
     n_features_in_ : int
@@ -178,7 +187,10 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         parameters: Literal["gradient", "ml"] = "gradient",
         smoothing: float = 1.0,
         categorical_features: Any = "from_dtype",
-        max_bins: int = 10,
+        binning: Literal["mdlp", "quantile", "none"] = "mdlp",
+        max_bins: int | None = None,
+        max_categories: int | None = 64,
+        missing: Literal["value", "ignore"] = "value",
         epochs: int = _DEFAULTS.epochs,
         batch_size: int = _DEFAULTS.batch_size,
         learning_rate: float = _DEFAULTS.learning_rate,
@@ -201,7 +213,10 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         self.parameters = parameters
         self.smoothing = smoothing
         self.categorical_features = categorical_features
+        self.binning = binning
         self.max_bins = max_bins
+        self.max_categories = max_categories
+        self.missing = missing
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -229,52 +244,70 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         settings, loss = self._settings(), self._loss()
-        table = read_table(self, X, y, reset=True)
-        labels = read_targets(y, table.n_rows)
-        weight, rows = read_weights(sample_weight, table.n_rows)
-        check_classification_targets(labels)
-        is_categorical = resolve_categorical(table, self.categorical_features)
-        encoder = TableEncoder.fit(table, is_categorical, weight, QuantileBinning(self.max_bins))
-        codes = encoder.encode(table, n_threads=self._n_threads())[rows]
-        self.classes_, classes = np.unique(labels[rows], return_inverse=True)
-        self.encoder_ = encoder
-        self._fit_codes(codes, classes.astype(np.int64), None if weight is None else weight[rows], settings, loss)
+        codes, classes, weight = self._encode_training(X, y, sample_weight)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        layout = self._make_layout(codes, classes, weight, seed)
+        check_memory(layout)
+        if self.parameters == "ml":
+            self._fit_closed_form(layout, codes, classes, weight)
+        else:
+            self._fit_gradient(layout, codes, classes, weight, settings, loss, Noise(seed))
+        self.parents_ = self.network_.parents
         return self
 
-    def _fit_codes(
-        self, codes: IntArray, y: IntArray, weight: FloatArray | None, settings: TrainingSettings, loss: Loss
-    ) -> None:
-        """Fit structure and parameters to encoded rows."""
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        cards = self.encoder_.cards.astype(np.int64)
-        full_weight = np.ones(len(y)) if weight is None else weight
-        with Crew(self._n_threads()) as crew:
-            parent_sets = make_parent_sets(
-                self.structure,
-                len(cards),
-                max_parents=self.max_parents,
-                ordering=self.ordering,
-                image_shape=self.image_shape,
-                rng=np.random.default_rng(seed),
-                information=lambda: conditional_mutual_information(codes, y, full_weight, cards, crew),
-            )
-            layout = make_layout(parent_sets, cards, len(self.classes_))
-            check_memory(layout)
-            if self.parameters == "ml":
-                self._fit_closed_form(layout, codes, y, full_weight, crew)
-            else:
-                self._fit_gradient(layout, codes, y, weight, settings, loss, Noise(seed))
-        self.parents_ = self.network_.parents
+    def _encode_training(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[IntArray, IntArray, FloatArray | None]:
+        """Learn bins, categories and classes; return the codes, the class numbers and the weights of the rows."""
+        table = read_table(self, X, y, reset=True)
+        self.classes_, numbers = read_classes(y, table.n_rows)
+        weight, rows = read_weights(sample_weight, table.n_rows)
+        is_categorical = resolve_categorical(table, self.categorical_features)
+        if self.binning == "none":
+            is_categorical = np.ones_like(is_categorical)
+        binning = self._binning(numbers)
+        self.encoder_ = TableEncoder.fit(
+            table, is_categorical, weight, binning, missing=self.missing, max_categories=self.max_categories
+        )
+        self.pooled_categories_ = self.encoder_.pooled()
+        codes = self.encoder_.encode(table, n_threads=self._n_threads())
+        if weight is None:
+            return codes, numbers.astype(np.int64), None
+        # Classes that only rows without weight have are left out.
+        present, classes = np.unique(numbers[rows], return_inverse=True)
+        self.classes_ = self.classes_[present]
+        return codes[rows], classes.astype(np.int64), weight[rows]
 
-    def _fit_closed_form(self, layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, crew: Crew) -> None:
+    def _make_layout(self, codes: IntArray, y: IntArray, weight: FloatArray | None, seed: int) -> Layout:
+        """Lay out the tables of the search space."""
+        cards = self.encoder_.cards.astype(np.int64)
+
+        def information() -> FloatArray:
+            with Crew(self._n_threads()) as crew:
+                return conditional_mutual_information(codes, y, _full(weight, len(y)), cards, crew)
+
+        parent_sets = make_parent_sets(
+            self.structure,
+            len(cards),
+            max_parents=self.max_parents,
+            ordering=self.ordering,
+            image_shape=self.image_shape,
+            rng=np.random.default_rng(seed),
+            information=information,
+        )
+        return make_layout(parent_sets, cards, len(self.classes_))
+
+    def _fit_closed_form(self, layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray | None) -> None:
         """Maximum likelihood parameters of a fixed structure."""
         if not layout.parent_sets.is_fixed:
             raise ValueError(
                 f"parameters='ml' needs one fixed structure, but structure={self.structure!r} is a search: use 'none', "
                 "'random', 'chow-liu' or a list of parents, or parameters='gradient'"
             )
-        theta = table_log_frequencies(layout, codes, y, weight, self.smoothing, crew)
-        prior = class_log_prior(y, weight, layout.n_classes, self.smoothing)
+        full = _full(weight, len(y))
+        with Crew(self._n_threads()) as crew:
+            theta = table_log_frequencies(layout, codes, y, full, self.smoothing, crew)
+        prior = class_log_prior(y, full, layout.n_classes, self.smoothing)
         self._distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
         self.network_ = Network.from_arena(layout, theta, prior, self._distribution.most_probable())
         self.history_ = History().to_arrays()
@@ -308,23 +341,37 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each row together with each class, shape (N, C)."""
-        check_is_fitted(self)
-        codes = self.encoder_.encode(read_table(self, X, reset=False), n_threads=self._n_threads())
+        codes = self._encode(X)
         return self.network_.log_joint(codes, self._n_threads())
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each class given each row, shape (N, C)."""
-        log_joint = self.predict_joint_log_proba(X)
-        return log_joint - logsumexp(log_joint, axis=1, keepdims=True)
+        log_proba = self.predict_joint_log_proba(X)
+        log_proba -= log_proba.max(axis=1, keepdims=True)
+        log_proba -= np.log(np.exp(log_proba).sum(axis=1, keepdims=True))
+        return log_proba
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class given each row, shape (N, C)."""
-        return np.exp(self.predict_log_proba(X))
+        proba = self.predict_joint_log_proba(X)
+        proba -= proba.max(axis=1, keepdims=True)
+        np.exp(proba, out=proba)
+        proba /= proba.sum(axis=1, keepdims=True)
+        return proba
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class of each row, shape (N,)."""
-        best = self.predict_joint_log_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        codes = self._encode(X)
+        return self.classes_[self.network_.predict(codes, self._n_threads())]
+
+    def _encode(self, X: Any) -> IntArray:
+        check_is_fitted(self)
+        return self.encoder_.encode(read_table(self, X, reset=False), n_threads=self._n_threads())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _n_threads(self) -> int:
         return effective_n_jobs(self.n_jobs)
@@ -333,7 +380,8 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         """Check the parameters of training before anything else is done."""
         if self.parameters not in ("gradient", "ml"):
             raise ValueError(f"parameters must be 'gradient' or 'ml', got {self.parameters!r}")
-        check_numbers({name: getattr(self, name) for name in _NUMBERS})
+        limits = [name for name in ("max_bins", "max_categories") if getattr(self, name) is not None]
+        check_numbers({name: getattr(self, name) for name in (*_NUMBERS, *limits)})
         check_pair("tau", self.tau)
         if self.smoothing <= 0:
             raise ValueError(f"smoothing must be above 0, got {self.smoothing!r}")
@@ -347,6 +395,13 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
             optimiser=self.optimiser,
         )
 
+    def _binning(self, labels: NDArray[Any]) -> Binning:
+        if self.binning == "mdlp":
+            return MDLPBinning(labels, max_bins=self.max_bins, n_threads=self._n_threads())
+        if self.binning in ("quantile", "none"):
+            return QuantileBinning(_QUANTILES if self.max_bins is None else self.max_bins)
+        raise ValueError(f"binning must be 'mdlp', 'quantile' or 'none', got {self.binning!r}")
+
     def _loss(self) -> Loss:
         if callable(self.loss):
             return self.loss
@@ -359,3 +414,8 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         if self.loss == "conditional":
             return ConditionalLikelihood()
         raise ValueError(f"loss must be 'hybrid', 'nll', 'margin', 'conditional' or a function, got {self.loss!r}")
+
+
+def _full(weight: FloatArray | None, n_rows: int) -> FloatArray:
+    """Weights of all rows, 1 where none were given."""
+    return np.ones(n_rows) if weight is None else weight

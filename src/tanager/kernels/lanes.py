@@ -21,6 +21,7 @@ from numba.extending import intrinsic, models, register_model
 LANES = 8
 
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
+_WIDE = ir.VectorType(ir.DoubleType(), LANES)
 
 
 class LanesType(types.Type):
@@ -30,7 +31,15 @@ class LanesType(types.Type):
         super().__init__(name="float32x8")
 
 
+class WideLanesType(types.Type):
+    """The numba type of eight doubles."""
+
+    def __init__(self) -> None:
+        super().__init__(name="float64x8")
+
+
 lanes_type = LanesType()
+wide_lanes_type = WideLanesType()
 
 
 @register_model(LanesType)
@@ -39,10 +48,16 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(manager, frontend_type, _VECTOR)
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """Pointer to the eight floats from ``index`` on; the array must be contiguous."""
+@register_model(WideLanesType)
+class _WideLanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, frontend_type: Any) -> None:
+        super().__init__(manager, frontend_type, _WIDE)
+
+
+def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, vector: Any = _VECTOR) -> Any:
+    """Pointer to the eight numbers from ``index`` on; the array must be contiguous."""
     data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
 @intrinsic
@@ -112,6 +127,40 @@ def total(typing_context: Any, a: Any) -> Any:
         return lanes[0]
 
     return numba.float32(lanes_type), generate
+
+
+@intrinsic
+def load_wide(typing_context: Any, array: Any, index: Any) -> Any:
+    """Eight entries of a contiguous float64 array, from ``index`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = builder.load(_address(context, builder, signature.args[0], *arguments, vector=_WIDE))
+        value.align = 8
+        return value
+
+    return wide_lanes_type(array, types.intp), generate
+
+
+@intrinsic
+def store_wide(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write eight entries of a contiguous float64 array, from ``index`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _address(context, builder, signature.args[0], *arguments[:2], vector=_WIDE)
+        builder.store(arguments[2], place).align = 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, wide_lanes_type), generate
+
+
+@intrinsic
+def add_wide(typing_context: Any, a: Any, b: Any) -> Any:
+    """Sum of eight doubles and eight floats, lane by lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fadd(arguments[0], builder.fpext(arguments[1], _WIDE))
+
+    return wide_lanes_type(wide_lanes_type, lanes_type), generate
 
 
 def padded(length: int, multiple: int = LANES) -> int:

@@ -97,16 +97,22 @@ def check_memory(layout: Layout, available: int | None = None) -> None:
     available : int, optional
         Bytes that may be used; default is the machine's physical memory, where it can be asked.
     """
+    largest = int(np.diff(layout.tables.offset).max())
+    check_bytes(
+        layout.training_bytes,
+        f"the {layout.parent_sets.n_candidates} tables of this search space would take",
+        "lower max_parents, max_bins or max_categories, or leave out features with many values (the largest table has "
+        f"{largest:,} entries)",
+        available,
+    )
+
+
+def check_bytes(n_bytes: int, what: str, advice: str, available: int | None = None) -> None:
+    """Raise a MemoryError if something takes more memory than the machine has; the error says how much."""
     if available is None:
         available = _physical_memory()
-    if available is None or layout.training_bytes <= available:
-        return
-    sizes = np.diff(layout.tables.offset)
-    raise MemoryError(
-        f"the {layout.parent_sets.n_candidates} tables of this search space would take "
-        f"{_gib(layout.training_bytes)} in training and the machine has {_gib(available)}: lower max_parents or "
-        f"max_bins, or leave out features with many values (the largest table has {sizes.max():,} entries)"
-    )
+    if available is not None and n_bytes > available:
+        raise MemoryError(f"{what} {_gib(n_bytes)} and the machine has {_gib(available)}: {advice}")
 
 
 def _physical_memory() -> int | None:

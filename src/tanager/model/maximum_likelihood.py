@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.kernels.counting import count_tables, pair_information
-from tanager.model.layout import Layout
+from tanager.model.layout import Layout, check_bytes
 
 
 def class_log_prior(y: IntArray, weight: FloatArray, n_classes: int, smoothing: float) -> FloatArray:
@@ -49,6 +49,11 @@ def conditional_mutual_information(
     crew = crew or Crew()
     n_features = codes.shape[1]
     information = np.zeros((n_features, n_features))
+    check_bytes(
+        crew.n_threads * int(cards.max()) ** 2 * (int(y.max()) + 1) * 8,
+        "the counts of one pair of features would take",
+        "lower max_bins or max_categories, or leave out features with many values",
+    )
     columns = np.ascontiguousarray(codes.T)
     ranges = crew.split_by_cost(np.arange(n_features))
     crew.run(pair_information, ranges, columns, y, np.asarray(weight, np.float64), cards, information)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.kernels.log_joint import network_log_joint
+from tanager.kernels.log_joint import network_classes, network_log_joint
 from tanager.kernels.marginal import marginal_log_joint
 from tanager.model.layout import Layout, make_layout
 from tanager.structure import ParentSets, find_cycle, topological_order
@@ -25,7 +26,7 @@ class Network:
         The extra parent of each feature, -1 for none. The class is a parent of every feature.
     layout : Layout
     theta : float32 array
-        Log-probabilities of all tables, one after the other, each read as ``[x_parent, x_child, c]``.
+        Log-probabilities of all tables, one after the other, each read as ``[x_parent, x_child, c]``, and some zeros.
     log_prior : float64 array of shape (C,)
 
     Notes
@@ -45,7 +46,8 @@ class Network:
         parents = layout.parent_sets.select(chosen)
         tables = [layout.table(theta, e) for e in chosen]
         own = make_layout(ParentSets.from_lists([[j] for j in parents]), layout.cards, layout.n_classes)
-        flat = np.concatenate([table.ravel() for table in tables]).astype(np.float32)
+        flat = np.zeros(own.arena_size, np.float32)
+        flat[: own.size] = np.concatenate([table.ravel() for table in tables])
         return cls(parents, own, flat, np.asarray(log_prior, np.float64))
 
     @property
@@ -82,11 +84,30 @@ class Network:
         the parents form a cycle this is not possible, and the terms that need an unknown value are left out.
         """
         log_joint = np.empty((len(codes), self.n_classes))
-        is_complete = np.empty(len(codes), np.bool_)
-        model = (self.theta, self.log_prior, self.layout.tables)
-        with Crew(n_threads) as crew:
-            crew.run(network_log_joint, crew.split(len(codes)), *model, codes, log_joint, is_complete)
-        if not is_complete.all():
-            order = topological_order(self.parents) if self.is_bayesian_network else np.empty(0, np.int64)
-            marginal_log_joint(np.flatnonzero(~is_complete), *model, order, codes, log_joint)
+        incomplete = self._run(network_log_joint, codes, log_joint, n_threads)
+        if len(incomplete):
+            self._sum_out(incomplete, codes, log_joint)
         return log_joint
+
+    def predict(self, codes: IntArray, n_threads: int = 1) -> NDArray[np.int64]:
+        """Number of the most probable class of each row, the first of equal ones; unknown values as in `log_joint`."""
+        classes = np.empty(len(codes), np.int64)
+        incomplete = self._run(network_classes, codes, classes, n_threads)
+        if len(incomplete):
+            part = np.ascontiguousarray(codes[incomplete])
+            log_joint = np.empty((len(part), self.n_classes))
+            self._sum_out(np.arange(len(part)), part, log_joint)
+            classes[incomplete] = log_joint.argmax(axis=1)
+        return classes
+
+    def _run(self, kernel: Any, codes: IntArray, out: Any, n_threads: int) -> NDArray[np.int64]:
+        """Run a kernel over all rows; returns the rows with unknown values, which it has left."""
+        is_complete = np.empty(len(codes), np.bool_)
+        with Crew(n_threads) as crew:
+            ranges = crew.split(len(codes))
+            crew.run(kernel, ranges, self.theta, self.log_prior, self.layout.tables, codes, out, is_complete)
+        return np.flatnonzero(~is_complete)
+
+    def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray) -> None:
+        order = topological_order(self.parents) if self.is_bayesian_network else np.empty(0, np.int64)
+        marginal_log_joint(rows, self.theta, self.log_prior, self.layout.tables, order, codes, log_joint)
