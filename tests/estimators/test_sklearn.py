@@ -129,7 +129,9 @@ def test_grid_search_with_threads_equals_one_without(iris):
 
 def test_calibration(numbers):
     X, y = numbers
-    calibrated = CalibratedClassifierCV(TANClassifier(epochs=15, random_state=0), cv=3, method="isotonic").fit(X, y)
+    calibrated = CalibratedClassifierCV(
+        TANClassifier(epochs=15, random_state=0, binning="quantile"), cv=3, method="isotonic"
+    ).fit(X, y)
     probabilities = calibrated.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     assert calibrated.score(X, y) > 0.75
@@ -293,8 +295,8 @@ FRAMES = [pd.DataFrame, as_pandas_category, pl.DataFrame, pa.table]
 @pytest.mark.parametrize("frame", FRAMES)
 def test_tables_of_all_kinds_give_the_same_predictions(mixed, frame):
     columns, y = mixed
-    from_array = TANClassifier(**QUICK).fit(as_numpy(columns), y)
-    from_frame = TANClassifier(**QUICK).fit(frame(columns), y)
+    from_array = TANClassifier(**QUICK, binning="quantile").fit(as_numpy(columns), y)
+    from_frame = TANClassifier(**QUICK, binning="quantile").fit(frame(columns), y)
     np.testing.assert_array_equal(from_array.encoder_.cards, from_frame.encoder_.cards)
     assert from_array.encoder_.cards.tolist() == [10, 4, 2, 5]
     assert same_predictions(from_array, from_frame, as_numpy(columns), frame(columns))

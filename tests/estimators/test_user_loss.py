@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, make_classification
 from tanager import TANClassifier
 from tanager.losses import torch_loss
 
-SETTINGS = {"structure": "all", "epochs": 10, "random_state": 0}
+SETTINGS = {"structure": "all", "epochs": 10, "random_state": 0, "binning": "quantile"}
 WEIGHT_MESSAGE = r"torch_loss\(cross_entropy\) cannot use sample_weight: give the function a third argument"
 
 
