@@ -9,6 +9,7 @@ from tanager.model import (
     Network,
     class_log_prior,
     conditional_mutual_information,
+    layout,
     make_layout,
     table_log_frequencies,
 )
@@ -53,10 +54,10 @@ def test_naive_bayes_is_that_of_scikit_learn(seed, n_features, n_classes, smooth
     y = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, size=40 - n_classes)])
     weight = rng.uniform(0.1, 3.0, size=40) if is_weighted else np.ones(40)
 
-    layout = make_layout(naive_bayes(n_features), cards, n_classes)
-    theta = table_log_frequencies(layout, codes, y, weight, smoothing)
+    tables = make_layout(naive_bayes(n_features), cards, n_classes)
+    theta = table_log_frequencies(tables, codes, y, weight, smoothing)
     log_prior = class_log_prior(y, weight, n_classes, smoothing)
-    network = Network.from_arena(layout, theta, log_prior, np.arange(n_features))
+    network = Network.from_arena(tables, theta, log_prior, np.arange(n_features))
 
     # scikit-learn smooths the tables and not the classes, so it is given our prior.
     reference = CategoricalNB(alpha=smoothing, min_categories=cards, class_prior=np.exp(log_prior))
@@ -87,3 +88,10 @@ def test_information_equals_oracle(model):
     )
     np.testing.assert_allclose(information, expected, atol=1e-12)
     assert not information.diagonal().any()
+
+
+def test_counts_that_do_not_fit_into_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(layout, "_physical_memory", lambda: 2**20)
+    codes, y, cards = np.zeros((3, 2), np.int32), np.array([0, 1, 2]), np.array([300, 400])
+    with pytest.raises(MemoryError, match=r"counts of one pair .* lower max_bins or max_categories"):
+        conditional_mutual_information(codes, y, np.ones(3), cards)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tanager.model import Network
 from tests.oracles import counting_oracle
-from tests.strategies import make_model, models
+from tests.strategies import SEEDS, make_model, models
 
 
 def network_of(model, chosen=None):
@@ -59,6 +59,7 @@ def test_many_features_and_classes(n_features, n_classes):
     model = make_model(candidates, cards, n_classes, seed=n_classes, n_rows=5)
     expected = model.log_joint(range(n_features))
     np.testing.assert_allclose(network_of(model).log_joint(model.codes), expected, rtol=1e-6, atol=1e-6)
+    assert network_of(model).predict(model.codes).tolist() == expected.argmax(axis=1).tolist()
 
 
 @pytest.mark.parametrize("n_threads", [2, 3])
@@ -69,9 +70,30 @@ def test_number_of_threads_does_not_change_a_bit(n_threads):
     assert np.array_equal(network.log_joint(model.codes, n_threads), network.log_joint(model.codes))
 
 
+@given(models(is_ordered=True, max_features=4), SEEDS)
+@settings(max_examples=25)
+def test_predicted_class_is_the_most_probable(model, seed):
+    selected, _ = model.sample()
+    is_hidden = np.random.default_rng(seed).random(model.codes.shape) < 0.2
+    codes = np.where(is_hidden, model.cards, model.codes).astype(np.int32)
+    network = network_of(model, selected)
+    expected = network.log_joint(codes).argmax(axis=1)
+    for n_threads in (1, 2, 3):
+        assert np.array_equal(network.predict(codes, n_threads), expected)
+
+
+def test_first_of_equal_classes_is_predicted():
+    model = make_model([[-1], [0]], [2, 2], 10, seed=0, n_rows=6)
+    model.theta[:] = np.log(0.5)
+    model.prior[:] = np.log([0.05, 0.05, 0.2, 0.05, 0.2, 0.05, 0.05, 0.1, 0.05, 0.2])
+    model.codes[0, 1] = 2  # unknown
+    assert network_of(model).predict(model.codes).tolist() == [2] * 6
+
+
 def test_no_rows():
     network = network_of(make_model([[-1], [0]], [3, 2], 3, seed=0))
     assert network.log_joint(np.empty((0, 2), np.int32)).shape == (0, 3)
+    assert network.predict(np.empty((0, 2), np.int32)).shape == (0,)
 
 
 def test_cycle_is_no_bayesian_network_and_leaves_out_terms():
