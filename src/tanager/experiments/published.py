@@ -13,12 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.structure import ParentSets, all_candidates, candidates_from_permutations, draw_permutations
+from tanager.structure import (
+    ParentSets,
+    all_candidates,
+    candidates_from_permutations,
+    draw_permutations,
+    fixed_parents,
+)
 
 _SEED_I = 265304870
 _SEED_II = 361273804
 
-_BATCH_SIZES = {"letter": 100, "satimage": 50, "usps": 100, "mnist": 250}
+BATCH_SIZES = {"letter": 100, "satimage": 50, "usps": 100, "mnist": 250}
+"""Rows of a mini-batch."""
+
 _N_FEATURES = {"letter": 16, "satimage": 36, "usps": 256, "mnist": 196}
 
 LEARNING_RATES = (3e-3, 3e-2)
@@ -54,6 +62,14 @@ class PublishedDraws:
         """Search space of TAN Subset."""
         return candidates_from_permutations(self.orderings[ordering], self.subsets[draw], max_parents)
 
+    def random(self, ordering: int, draw: int) -> ParentSets:
+        """Structure of TAN Random: the first candidate of each feature."""
+        order = self.orderings[ordering]
+        parents = np.full(len(order), -1)
+        for feature, positions in zip(order[1:], self.subsets[draw][1:], strict=True):
+            parents[feature] = order[positions[0]]
+        return fixed_parents(parents)
+
 
 def published_draws(n_features: int) -> PublishedDraws:
     """Draw again what the authors drew.
@@ -78,9 +94,11 @@ def published_draws(n_features: int) -> PublishedDraws:
     return PublishedDraws(setting_1, setting_2, orderings, subsets)
 
 
-# Best published configurations: ordering, subset draw, number in setting (II); or ordering and number in setting (I).
-_BEST_SUBSET = {"letter": (3, 1, 15), "satimage": (0, 3, 91), "usps": (2, 3, 64), "mnist": (2, 0, 65)}
-_BEST_ALL = {"letter": (3, 442), "satimage": (2, 379)}
+BEST_SUBSET = {"letter": (3, 1, 15), "satimage": (0, 3, 91), "usps": (2, 3, 64), "mnist": (2, 0, 65)}
+"""Best published configurations of TAN Subset with K = 8: ordering, subset draw, number in setting (II)."""
+
+BEST_ALL = {"letter": (3, 442), "satimage": (2, 379)}
+"""Best published configurations of TAN All: ordering, number in setting (I)."""
 
 
 def paper_settings(dataset: str | None = None, method: str | None = None) -> dict[str, Any]:
@@ -120,22 +138,22 @@ def paper_settings(dataset: str | None = None, method: str | None = None) -> dic
         if method is not None:
             raise ValueError("method needs a dataset")
         return settings
-    if dataset not in _BATCH_SIZES:
-        raise ValueError(f"dataset must be one of {', '.join(_BATCH_SIZES)}, got {dataset!r}")
-    settings["batch_size"] = _BATCH_SIZES[dataset]
+    if dataset not in BATCH_SIZES:
+        raise ValueError(f"dataset must be one of {', '.join(BATCH_SIZES)}, got {dataset!r}")
+    settings["batch_size"] = BATCH_SIZES[dataset]
     return settings if method is None else settings | _best_configuration(dataset, method)
 
 
 def _best_configuration(dataset: str, method: str) -> dict[str, Any]:
     draws = published_draws(_N_FEATURES[dataset])
     if method == "subset":
-        ordering, draw, number = _BEST_SUBSET[dataset]
+        ordering, draw, number = BEST_SUBSET[dataset]
         structure = draws.subset(ordering, draw, 8)
         lam, gamma, eta = draws.setting_2[number]
     elif method == "all":
-        if dataset not in _BEST_ALL:
-            raise ValueError(f"TAN All was published for {' and '.join(_BEST_ALL)} only, not for {dataset}")
-        ordering, number = _BEST_ALL[dataset]
+        if dataset not in BEST_ALL:
+            raise ValueError(f"TAN All was published for {' and '.join(BEST_ALL)} only, not for {dataset}")
+        ordering, number = BEST_ALL[dataset]
         structure = all_candidates(draws.orderings[ordering])
         lam, gamma, eta = draws.setting_1[number]
     else:
