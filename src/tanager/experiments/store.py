@@ -1,0 +1,213 @@
+"""Results on disk: an SQLite database that many processes may write to, and that survives being killed at any moment.
+
+Each result is one transaction, keyed by the identity of its run, so it is there whole or not at all, and once. The file
+also holds the runs that were asked for, so that an interrupted command can be taken up without repeating its
+arguments. Write-ahead logging lets readers look while others write; it needs a disk of this machine, not a network
+drive. On a cluster only the process that hands out the runs writes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tanager.experiments.run import Result
+from tanager.experiments.spec import RunSpec
+
+SCHEMA_VERSION = 1
+
+# Marks the file as ours among SQLite databases: the letters TANR.
+_APPLICATION = 0x54414E52
+_BUSY_SECONDS = 60.0
+_SCHEMA = (
+    """CREATE TABLE results (
+        key TEXT PRIMARY KEY,
+        spec TEXT NOT NULL,
+        result TEXT NOT NULL,
+        finished TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
+    )""",
+    "CREATE TABLE requests (key TEXT PRIMARY KEY, spec TEXT NOT NULL)",
+)
+
+
+class StoreError(RuntimeError):
+    """The store cannot be opened, read or written."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run and what it found."""
+
+    spec: RunSpec
+    result: Result
+
+
+class Store:
+    """Results by the identity of their runs.
+
+    Use as a context manager, in the process and the thread that opened it.
+
+    Parameters
+    ----------
+    path : path-like
+        File, made if it is not there.
+    must_exist : bool
+        Refuse to make the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager.experiments.run import run_spec
+    >>> spec = RunSpec(dataset="digits", method="nb-ml")
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "results.sqlite") as store:
+    ...     is_new = store.add(spec, run_spec(spec))
+    ...     print(is_new, store.add(spec, run_spec(spec)), len(store))
+    True False 1
+    """
+
+    def __init__(self, path: str | Path, *, must_exist: bool = False) -> None:
+        self.path = Path(path)
+        if must_exist and not self.path.is_file():
+            raise StoreError(f"there is no store {self.path}")
+        with self._explained("open"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def _prepare(self) -> None:
+        """Check whose file it is, and make the tables if it is new."""
+        run = self._connection.execute
+        # Before anything is written, so that a file that is not ours stays as it is.
+        self._check_version()
+        run("PRAGMA journal_mode = WAL")
+        # A result that was reported as stored outlives a power cut too.
+        run("PRAGMA synchronous = FULL")
+        run("BEGIN IMMEDIATE")
+        try:
+            if self._check_version() == 0:
+                for statement in _SCHEMA:
+                    run(statement)
+                run(f"PRAGMA application_id = {_APPLICATION}")
+                run(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            run("COMMIT")
+        except BaseException:
+            self._connection.rollback()
+            raise
+
+    def _check_version(self) -> int:
+        (application,) = self._connection.execute("PRAGMA application_id").fetchone()
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        (n_tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if application != _APPLICATION and (application, version, n_tables) != (0, 0, 0):
+            raise StoreError(f"{self.path} is a database of another program, not a store of tanager")
+        if version > SCHEMA_VERSION:
+            raise StoreError(
+                f"{self.path} was written by a newer version of tanager (format {version}; this one knows format "
+                f"{SCHEMA_VERSION}): upgrade tanager, or name another store"
+            )
+        return int(version)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __len__(self) -> int:
+        return int(self._fetch("SELECT count(*) FROM results")[0][0])
+
+    def __contains__(self, spec: RunSpec) -> bool:
+        return bool(self._fetch("SELECT 1 FROM results WHERE key = ?", spec.key))
+
+    def add(self, spec: RunSpec, result: Result) -> bool:
+        """Store a result in one transaction; False if there is one for this run already, which then stays."""
+        with self._explained("write"):
+            cursor = self._connection.execute(
+                "INSERT OR IGNORE INTO results (key, spec, result) VALUES (?, ?, ?)",
+                (spec.key, spec.to_json(), result.to_json()),
+            )
+            return cursor.rowcount == 1
+
+    def get(self, spec: RunSpec) -> Result | None:
+        """Result of a run, if it is stored."""
+        rows = self._fetch("SELECT result FROM results WHERE key = ?", spec.key)
+        return Result.from_json(rows[0][0]) if rows else None
+
+    def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
+        """Runs without a result, each once, in the order given."""
+        done = {key for (key,) in self._fetch("SELECT key FROM results")}
+        return list({spec.key: spec for spec in specs if spec.key not in done}.values())
+
+    def records(self) -> list[Record]:
+        """All runs of this recipe and their results, in the order of their identities."""
+        rows = self._fetch("SELECT spec, result FROM results ORDER BY key")
+        return [Record(spec, Result.from_json(result)) for text, result in rows for spec in _read(text)]
+
+    def request(self, specs: Iterable[RunSpec]) -> None:
+        """Note runs that are wanted, in one transaction."""
+        with self._explained("write"):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany(
+                    "INSERT OR IGNORE INTO requests (key, spec) VALUES (?, ?)",
+                    ((spec.key, spec.to_json()) for spec in specs),
+                )
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.rollback()
+                raise
+
+    def outstanding(self) -> list[RunSpec]:
+        """Runs that are wanted and have no result, in the order they were asked for."""
+        rows = self._fetch(
+            "SELECT spec FROM requests WHERE key NOT IN (SELECT key FROM results) ORDER BY requests.rowid"
+        )
+        return [spec for (text,) in rows for spec in _read(text)]
+
+    def _fetch(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._explained("read"):
+            return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _explained(self, verb: str) -> Iterator[None]:
+        """Turn errors of the database and the disk into a message for people."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            reason = _REASONS.get(getattr(error, "sqlite_errorname", ""), str(error))
+            raise StoreError(f"cannot {verb} the store {self.path}: {reason}") from error
+        except OSError as error:
+            raise StoreError(f"cannot {verb} the store {self.path}: {error.strerror or error}") from error
+
+
+_REASONS = {
+    "SQLITE_FULL": "the disk is full; what was stored before is safe",
+    "SQLITE_IOERR_WRITE": "the disk is full or failing; what was stored before is safe",
+    "SQLITE_NOTADB": "it is not a database",
+    "SQLITE_BUSY": "another process has kept it locked for a minute",
+    "SQLITE_READONLY": "it may not be written to",
+    "SQLITE_CANTOPEN": "there is no such folder, or it may not be opened",
+}
+
+
+def _read(text: str) -> list[RunSpec]:
+    """The spec of a text, or nothing if it is of another recipe and so cannot be compared with ours."""
+    try:
+        return [RunSpec.from_json(text)]
+    except ValueError:
+        return []
