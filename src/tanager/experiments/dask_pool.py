@@ -1,0 +1,66 @@
+"""Workers of a Dask cluster, found by the address of its scheduler; the only module that knows Dask.
+
+Results come back to this process, which stores them, so workers need no access to the store. They do need the data:
+in a folder that ``TANAGER_DATA`` names there, in their cache, or by download.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from tanager.experiments.engine import EngineError, Failed, Outcome, read_answer, run_task
+from tanager.experiments.spec import RunSpec
+
+
+class DaskPool:
+    """Workers of a Dask cluster.
+
+    A run whose worker is lost is given to another one, by Dask itself.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, for instance ``tcp://10.0.0.1:8786``.
+    timeout : float
+        Seconds to wait for the scheduler to answer.
+    """
+
+    def __init__(self, address: str, timeout: float = 15.0) -> None:
+        self.address = address
+        self._timeout = timeout
+
+    def run(self, specs: Sequence[RunSpec]) -> Generator[Outcome]:
+        """Yield one outcome for each spec, as they come."""
+        distributed = _import_distributed()
+        with self._connect(distributed) as client:
+            keys = {f"tanager-{spec.key}": spec for spec in specs}
+            texts = [spec.to_json() for spec in keys.values()]
+            futures = client.map(run_task, texts, key=list(keys), pure=False)
+            for future in distributed.as_completed(futures):
+                spec = keys[future.key]
+                if future.cancelled():
+                    raise EngineError(
+                        f"the Dask scheduler at {self.address} has gone; what was finished is stored, and the same "
+                        "command goes on from there"
+                    )
+                error = future.exception()
+                if error is None:
+                    yield read_answer(spec, future.result())
+                else:
+                    yield Failed(spec, f"{type(error).__name__}: {error}")
+                future.release()
+
+    def _connect(self, distributed: Any) -> Any:
+        try:
+            return distributed.Client(self.address, timeout=self._timeout, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise EngineError(f"no Dask scheduler answers at {self.address}: {error}") from error
+
+
+def _import_distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise EngineError("running on a cluster needs Dask: pip install 'tanager[experiments]'") from error
+    return distributed

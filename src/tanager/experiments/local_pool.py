@@ -1,0 +1,143 @@
+"""Worker processes on this machine, one kernel thread each.
+
+Each worker has a pipe of its own, so that when one ends in the middle (killed, or out of memory) it is known which run
+it had. That run is given to a new worker; the others are not disturbed. The standard library's pools abandon all
+pending work instead.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+
+from joblib import cpu_count
+from threadpoolctl import threadpool_limits
+
+from tanager.experiments.engine import MAX_ATTEMPTS, Failed, Outcome, read_answer, run_task
+from tanager.experiments.spec import RunSpec
+
+
+class LocalPool:
+    """Worker processes, started afresh (not forked) for each call of `run`.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        By default one for each processor that this process may use.
+    """
+
+    def __init__(self, n_workers: int | None = None) -> None:
+        if n_workers is not None and n_workers < 1:
+            raise ValueError(f"the number of workers must be at least 1, got {n_workers}")
+        self.n_workers = n_workers or cpu_count()
+
+    def run(self, specs: Sequence[RunSpec]) -> Generator[Outcome]:
+        """Yield one outcome for each spec, as they come."""
+        waiting, n_attempts = deque(specs), Counter[str]()
+        workers: list[_Worker] = []
+        try:
+            while True:
+                while waiting and len(workers) < self.n_workers:
+                    workers.append(_Worker())
+                for worker in workers:
+                    if worker.spec is None and waiting:
+                        worker.give(waiting.popleft())
+                busy = [worker for worker in workers if worker.spec is not None]
+                if not busy:
+                    return
+                for worker in _ready(busy):
+                    spec, outcome = worker.take()
+                    if outcome is not None:
+                        yield outcome
+                        continue
+                    worker.stop()
+                    workers.remove(worker)
+                    n_attempts[spec.key] += 1
+                    if n_attempts[spec.key] < MAX_ATTEMPTS:
+                        waiting.appendleft(spec)
+                    else:
+                        yield Failed(spec, f"its worker ended in the middle {MAX_ATTEMPTS} times; is memory short?")
+        finally:
+            for worker in workers:
+                worker.stop()
+
+
+class _Worker:
+    """A process, the pipe to it, and the run it has."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        with _interrupt_ignored():
+            self._process.start()
+        theirs.close()
+        self.spec: RunSpec | None = None
+
+    @property
+    def connection(self) -> Connection:
+        return self._connection
+
+    def give(self, spec: RunSpec) -> None:
+        """Hand over a run. A worker that has ended is found out by `take`."""
+        self.spec = spec
+        with suppress(OSError):
+            self._connection.send(spec.to_json())
+
+    def take(self) -> tuple[RunSpec, Outcome | None]:
+        """The run and its outcome, None if the worker ended in the middle."""
+        spec, self.spec = self.spec, None
+        assert spec is not None
+        try:
+            return spec, read_answer(spec, self._connection.recv())
+        except (EOFError, OSError):
+            return spec, None
+
+    def stop(self) -> None:
+        """End the process; it has nothing to tidy up."""
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self._connection.close()
+
+
+def _ready(workers: list[_Worker]) -> list[_Worker]:
+    """Wait until some workers have an answer or have ended."""
+    ready = wait([worker.connection for worker in workers])
+    return [worker for worker in workers if worker.connection in ready]
+
+
+@contextmanager
+def _interrupt_ignored() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C, which is for their parent to handle, from their first moment."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _work(connection: Connection) -> None:
+    """Life of a worker: one run after the other, until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with threadpool_limits(1), suppress(EOFError, OSError):
+        while True:
+            connection.send(run_task(connection.recv()))
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as its parent has ended, even if it was killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
