@@ -119,6 +119,9 @@ def test_a_cut_separates_the_values_beside_it_at_the_limits_of_floating_point(lo
 def test_infinite_values_are_refused():
     with pytest.raises(ValueError, match="infinite"):
         quantile_cuts(np.array([1.0, np.inf]), None, 4)
+    with pytest.raises(ValueError, match="infinite"):
+        quantile_cuts(np.array([1.0, np.inf]), np.array([0.0, 1.0]), 4)
+    assert quantile_cuts(np.array([1.0, np.inf, 2.0]), np.array([1.0, 0.0, 1.0]), 4).tolist() == [1.5]
 
 
 @pytest.mark.parametrize("max_bins", [0, -1, 2.5, True, "4"])

@@ -1,5 +1,6 @@
 import enum
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tanager.data.coders import code_dtype, sort_categories
 def test_a_numeric_code_counts_the_cuts_that_are_not_above(cuts, values):
     column = NumericColumn(np.sort(np.array(cuts, dtype=np.float64)))
     values = np.array(values + cuts[:5])
-    codes = column.coder(None, "column 0", False)(values)
+    codes = column.coder(None, "column 0")(values)
     assert codes.tolist() == [sum(cut <= x for cut in cuts) for x in values]
     assert column.card == len(cuts) + 1
     assert (column.edges[codes] <= values).all()
@@ -29,26 +30,45 @@ def test_float32_is_compared_in_double_precision():
     column = NumericColumn(np.array([cut]))
     x = np.array([0.1], dtype=np.float32)
     assert float(x[0]) > cut
-    assert column.coder(None, "column 0", False)(x).tolist() == [1]
+    assert column.coder(None, "column 0")(x).tolist() == [1]
 
 
-@pytest.mark.parametrize("n_cuts", [3, 200])
-def test_missing_numbers_are_unknown_when_allowed(n_cuts):
-    column = NumericColumn(np.arange(n_cuts, dtype=np.float64))
-    x = np.array([np.nan, 1.0])
-    assert column.coder(None, "column 'a'", True)(x).tolist() == [n_cuts + 1, 2]
-    with pytest.raises(ValueError, match="column 'a' has missing values"):
-        column.coder(None, "column 'a'", False)(x)
+@pytest.mark.parametrize("n_cuts", [3, 127, 128, 200, 254, 255])
+@pytest.mark.parametrize("has_missing", [False, True])
+def test_missing_numbers_have_the_code_behind_the_bins(n_cuts, has_missing):
+    column = NumericColumn(np.arange(n_cuts, dtype=np.float64), has_missing)
+    codes = column.coder(None, "column 'a'")(np.array([np.nan, 1.0, 1e9]))
+    assert codes.tolist() == [n_cuts + 1, 2, n_cuts]
+    # With a code of its own a missing cell has the last code, without one it is unknown.
+    assert column.card == n_cuts + 1 + has_missing
+    assert column.edges.size == n_cuts + 2
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf])
+def test_infinite_numbers_are_in_no_bin(number):
+    column = NumericColumn(np.array([1.5]), True)
     with pytest.raises(ValueError, match="column 'a' has infinite values"):
-        column.coder(None, "column 'a'", True)(np.array([-np.inf]))
+        column.coder(None, "column 'a'")(np.array([1.0, np.nan, number]))
+    with pytest.raises(ValueError, match="column 'a' has infinite values"):
+        column.coder(np.array([1.0, number]), "column 'a'")(np.array([0, 1]))
 
 
 def test_a_numeric_column_reads_levels_that_are_numbers():
     column = NumericColumn(np.array([1.5, 2.5]))
-    codes = column.coder(np.array([3, 1]), "column 'a'", True)(np.array([0, 1, -1], dtype=np.int8))
+    codes = column.coder(np.array([3, 1]), "column 'a'")(np.array([0, 1, -1], dtype=np.int8))
     assert codes.tolist() == [2, 0, 3]
+    mixed = column.coder(np.array([True, 2, Decimal("9.5"), 10**400], dtype=object), "column 'a'")
+    assert mixed(np.array([2, 0, -1, 1])).tolist() == [2, 0, 3, 1]
+    with pytest.raises(ValueError, match="column 'a' has infinite values"):
+        mixed(np.array([3]))
+    assert column.coder(np.array([], dtype=object), "column 'a'")(np.array([-1, -1])).tolist() == [3, 3]
+
+
+def test_a_numeric_column_refuses_text_in_a_cell_but_not_in_an_unused_level():
+    code = NumericColumn(np.array([1.5, 2.5])).coder(np.array(["y", 1, "x"], dtype=object), "column 'a'")
+    assert code(np.array([1, -1])).tolist() == [0, 3]
     with pytest.raises(ValueError, match=r"column 'a' is numeric, but it holds 'x'; .* categorical_features"):
-        column.coder(np.array([1, "x"], dtype=object), "column 'a'", True)
+        code(np.array([1, -1, 2, 0]))
 
 
 CELLS = st.one_of(st.integers(-3, 3), st.floats(-3, 3), st.text("ab", max_size=2), st.booleans())
@@ -75,35 +95,100 @@ def test_values_without_an_order_are_refused():
 def test_numbers_are_found_among_categories_and_unseen_ones_are_unknown(categories, values):
     column = CategoryColumn(np.sort(np.array(categories)))
     expected = [sorted(categories).index(value) if value in categories else len(categories) for value in values]
-    assert column.coder(None, "column 0", False)(np.array(values)).tolist() == expected
-    assert column.coder(None, "column 0", False)(np.array(values, dtype=np.float32)).tolist() == expected
+    assert column.coder(None, "column 0")(np.array(values)).tolist() == expected
+    assert column.coder(None, "column 0")(np.array(values, dtype=np.float32)).tolist() == expected
     levels, codes = np.unique(np.array(values, dtype=object), return_inverse=True)
-    assert column.coder(levels, "column 0", False)(codes).tolist() == expected
+    assert column.coder(levels, "column 0")(codes).tolist() == expected
 
 
 def test_numbers_are_found_among_mixed_categories():
     column = CategoryColumn(np.array([1, 2.5, "a"], dtype=object))
-    assert column.coder(None, "column 0", False)(np.array([2.5, 7.0, 1.0])).tolist() == [1, 3, 0]
+    assert column.coder(None, "column 0")(np.array([2.5, 7.0, 1.0])).tolist() == [1, 3, 0]
     text = CategoryColumn(np.array(["a", "b"], dtype=object))
-    assert text.coder(None, "column 0", False)(np.array([2.5, 7.0])).tolist() == [2, 2]
+    assert text.coder(None, "column 0")(np.array([2.5, 7.0])).tolist() == [2, 2]
 
 
 def test_text_digits_are_not_numbers():
     column = CategoryColumn(np.array(["1", "2"], dtype=object))
-    assert column.coder(np.array(["2", 1], dtype=object), "column 0", False)(np.array([0, 1])).tolist() == [1, 2]
+    assert column.coder(np.array(["2", 1], dtype=object), "column 0")(np.array([0, 1])).tolist() == [1, 2]
 
 
-@pytest.mark.parametrize(("levels", "cells"), [(None, [np.nan, 1.0]), (np.array([1]), [-1, 0])])
-def test_missing_categories_are_unknown_when_allowed(levels, cells):
+@pytest.mark.parametrize("has_missing", [False, True])
+@pytest.mark.parametrize("pooled", [[], [0, 3]])
+@pytest.mark.parametrize(
+    ("levels", "cells"),
+    [(None, [np.nan, 2.0, 3.0, 9.0]), (np.array([9, 3, 2]), [-1, 2, 1, 0])],
+    ids=["cells", "levels"],
+)
+def test_codes_of_missing_pooled_and_unseen_values_differ(levels, cells, pooled, has_missing):
+    column = CategoryColumn(np.array([1, 2]), np.array(pooled, dtype=int), has_missing)
+    missing, kept, rare, unseen = column.coder(levels, "column 'a'")(np.array(cells)).tolist()
+    assert kept == 1
+    assert rare == (2 if pooled else column.card)
+    assert missing == (column.card - 1 if has_missing else column.card)
+    assert unseen == column.card == 2 + bool(pooled) + has_missing
+
+
+@pytest.mark.parametrize(
+    ("kept", "rare", "numbers", "expected"),
+    [
+        # Text among the kept categories moves the shared code away from the number of kept numbers.
+        ([1, "a", "b"], [2, 3], [3, 1, 2, 9], [3, 0, 3, 4]),
+        (["a", "b"], [2, 3], [3, 1, 2], [2, 3, 2]),
+        ([2, 5], [1, 3, 7], [1, 2, 3, 5, 7, 6], [2, 0, 2, 1, 2, 3]),
+        ([2, 5], ["a", "b"], [5, 3, 2], [1, 3, 0]),
+        ([False, "a", 10**400], [True, -(10**400)], [0, 1, 2], [0, 3, 4]),
+    ],
+)
+def test_pooled_numbers_share_one_code_beside_any_categories(kept, rare, numbers, expected):
+    def objects(cells):
+        return np.array(sort_categories(cells, "column 0"), dtype=object)
+
+    column = CategoryColumn(objects(kept), objects(rare))
+    assert column.coder(None, "column 0")(np.array(numbers, dtype=np.float64)).tolist() == expected
+    assert column.coder(None, "column 0")(np.array(numbers)).tolist() == expected
+    levels = np.array(numbers, dtype=object)
+    assert column.coder(levels, "column 0")(np.arange(len(numbers))).tolist() == expected
+
+
+def test_a_category_without_values_knows_only_missing_cells():
+    column = CategoryColumn(np.empty(0), has_missing=True)
+    assert column.card == 1
+    assert column.coder(None, "column 0")(np.array([np.nan, 3.0])).tolist() == [0, 1]
+    assert column.coder(np.array(["x"], dtype=object), "column 0")(np.array([-1, 0])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i1", "u2", "i4", "u8", "f4", "f8"])
+@pytest.mark.parametrize("categories", [[0, 1, 7], [-1, 0.5, 1, 2, 300], [False, True], ["a", 1], [10**400, 0]])
+def test_codes_do_not_depend_on_the_type_of_the_cells(dtype, categories):
+    kept = np.array(sort_categories(categories, "column 0"), dtype=object)
+    column = CategoryColumn(kept, np.array([3, 200, "z"], dtype=object), True)
+    values = np.array([0, 1, 2, 3, 7, 100], dtype=dtype)
+    expected = [
+        kept.tolist().index(x) if x in kept.tolist() else kept.size if x == 3 else column.card for x in values.tolist()
+    ]
+    assert column.coder(None, "column 0")(values).tolist() == expected
+    assert column.coder(None, "column 0")(np.repeat(values, 2)[::2]).tolist() == expected
+    if all(isinstance(category, (bool, int)) and category < 10**9 for category in categories):
+        plain = CategoryColumn(np.array(kept.tolist()), np.array([3, 200]), True)
+        assert plain.coder(None, "column 0")(values).tolist() == expected
+
+
+def test_large_integers_are_told_apart():
+    big = 2**53
+    column = CategoryColumn(np.array([big, big + 1]), np.array([big + 2, big + 3]))
+    assert column.coder(None, "column 0")(np.array([big + 3, big + 1, big, big + 4])).tolist() == [2, 1, 0, 3]
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf])
+def test_infinite_numbers_are_no_categories(number):
     column = CategoryColumn(np.array([1, 2]))
-    assert column.coder(levels, "column 'a'", True)(np.array(cells)).tolist() == [2, 0]
-    with pytest.raises(ValueError, match="column 'a' has missing values"):
-        column.coder(levels, "column 'a'", False)(np.array(cells))
-
-
-def test_infinite_numbers_are_no_categories():
     with pytest.raises(ValueError, match="column 'a' has infinite values"):
-        CategoryColumn(np.array([1, 2])).coder(None, "column 'a'", True)(np.array([np.inf]))
+        column.coder(None, "column 'a'")(np.array([number]))
+    code = column.coder(np.array([1, number, "x"], dtype=object), "column 'a'")
+    assert code(np.array([0, 2, -1])).tolist() == [0, 2, 2]
+    with pytest.raises(ValueError, match="column 'a' has infinite values"):
+        code(np.array([0, 1]))
 
 
 @pytest.mark.parametrize(("card", "dtype"), [(1, "u1"), (255, "u1"), (256, "u2"), (65535, "u2"), (65536, "u4")])
@@ -112,7 +197,8 @@ def test_codes_use_the_smallest_type_that_holds_the_unknown_code(card, dtype):
 
 
 def test_columns_are_frozen_and_can_be_pickled():
-    column = CategoryColumn(np.array(["a", "b"], dtype=object))
+    column = CategoryColumn(np.array(["a", "b"], dtype=object), np.array(["c", "d"], dtype=object), True)
     with pytest.raises(AttributeError):
         column.categories = None
-    assert pickle.loads(pickle.dumps(column)).categories.tolist() == ["a", "b"]
+    copy = pickle.loads(pickle.dumps(column))
+    assert (copy.categories.tolist(), copy.pooled.tolist(), copy.has_missing) == (["a", "b"], ["c", "d"], True)

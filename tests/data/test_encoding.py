@@ -1,10 +1,12 @@
 import pickle
 import re
+from collections import Counter
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tanager.data import CategoryColumn, NumericColumn, QuantileBinning, TableEncoder, as_table
@@ -13,11 +15,23 @@ from tanager.data import encoding as encoding_module
 BINNING = QuantileBinning(max_bins=4)
 
 
-def fit(X, is_categorical=None, sample_weight=None, binning=BINNING):
+def fit(X, is_categorical=None, sample_weight=None, binning=BINNING, **options):
     table = as_table(X)
     if is_categorical is None:
         is_categorical = table.is_categorical
-    return TableEncoder.fit(table, np.asarray(is_categorical), sample_weight, binning)
+    return TableEncoder.fit(table, np.asarray(is_categorical), sample_weight, binning, **options)
+
+
+def cells(*values):
+    """A table of one column that keeps the type of every cell."""
+    X = np.empty((len(values), 1), dtype=object)
+    X[:, 0] = values
+    return X
+
+
+def encode(encoder, X):
+    """Codes of a table of one column."""
+    return encoder.encode(as_table(X)).ravel().tolist()
 
 
 def describe(encoder):
@@ -28,12 +42,20 @@ def describe(encoder):
     ]
 
 
+def describe_all(encoder):
+    """The same, and which codes are shared or stand for missing cells."""
+    return describe(encoder), encoder.pooled(), [column.has_missing for column in encoder.columns]
+
+
+NO_HOLES = st.nothing()
+
+
 @st.composite
-def tables(draw):
+def tables(draw, holes=NO_HOLES):
     n_rows = draw(st.integers(1, 30))
     X = np.empty((n_rows, 3), dtype=object)
-    for index, cells in enumerate([st.floats(-3, 3), st.text("abc", max_size=2), st.integers(-2, 2)]):
-        X[:, index] = draw(st.lists(cells, min_size=n_rows, max_size=n_rows))
+    for index, values in enumerate([st.floats(-3, 3), st.text("abc", max_size=2), st.integers(-2, 2)]):
+        X[:, index] = draw(st.lists(values | holes, min_size=n_rows, max_size=n_rows))
     weight = np.array(draw(st.lists(st.integers(0, 3), min_size=n_rows, max_size=n_rows)))
     weight[draw(st.integers(0, n_rows - 1))] = 1
     return X, weight
@@ -42,11 +64,22 @@ def tables(draw):
 MASK = [False, True, True]
 
 
-@given(tables())
-def test_integer_weights_equal_repeated_rows(data):
+@given(tables(holes=st.none()), st.sampled_from([None, 2, 3]))
+def test_integer_weights_equal_repeated_rows(data, max_categories):
     X, weight = data
-    weighted = fit(X, MASK, weight.astype(float))
-    assert describe(weighted) == describe(fit(np.repeat(X, weight, axis=0), MASK))
+    weighted = fit(X, MASK, weight.astype(float), max_categories=max_categories)
+    repeated = fit(np.repeat(X, weight, axis=0), MASK, max_categories=max_categories)
+    assert describe_all(weighted) == describe_all(repeated)
+    assert np.array_equal(weighted.encode(as_table(X)), repeated.encode(as_table(X)))
+
+
+@given(tables(holes=st.none()), st.sampled_from([None, 2, 3]))
+def test_training_rows_use_every_code_and_no_other(data, max_categories):
+    X, _ = data
+    encoder = fit(X, MASK, max_categories=max_categories)
+    codes = encoder.encode(as_table(X))
+    for index, card in enumerate(encoder.cards):
+        assert set(codes[:, index]) == set(range(card))
 
 
 @given(tables())
@@ -122,7 +155,10 @@ def test_blocks_and_threads_do_not_change_the_codes(monkeypatch):
     assert np.array_equal(encoder.encode(as_table(X)), expected)
     assert np.array_equal(encoder.encode(as_table(X), n_threads=3), expected)
     X[990, 1] = np.nan
-    with pytest.raises(ValueError, match="column 1 has missing values"):
+    expected[990, 1] = encoder.cards[1]
+    assert np.array_equal(encoder.encode(as_table(X), n_threads=3), expected)
+    X[991, 2] = np.inf
+    with pytest.raises(ValueError, match="column 2 has infinite values"):
         encoder.encode(as_table(X), n_threads=3)
 
 
@@ -143,29 +179,245 @@ def test_binning_is_called_once_with_the_numeric_columns_and_the_weights():
     assert describe(encoder) == [[0.5], [7.0, 8.0], []]
 
 
+HOLES = pd.DataFrame({"age": [1.0, np.nan, 2.0], "job": ["x", None, "y"], "n": [4, 5, 6]})
+
+
+def test_missing_cells_have_the_last_code_of_a_column_that_had_some():
+    encoder = fit(HOLES)
+    assert describe_all(encoder) == ([[1.5], ["x", "y"], [4.5, 5.5]], {}, [True, True, False])
+    assert encoder.cards.tolist() == [3, 3, 3]
+    assert encoder.encode(as_table(HOLES)).tolist() == [[0, 0, 0], [2, 2, 1], [1, 1, 2]]
+    # The last column has no code for missing cells: there they are as unknown as a value never seen.
+    later = pd.DataFrame({"age": [np.nan, 9.0], "job": [None, "z"], "n": [np.nan, 9]})
+    assert encoder.encode(as_table(later)).tolist() == [[2, 2, 3], [1, 3, 2]]
+
+
+def test_ignored_missing_cells_are_unknown():
+    encoder = fit(HOLES, missing="ignore")
+    assert describe_all(encoder) == ([[1.5], ["x", "y"], [4.5, 5.5]], {}, [False] * 3)
+    assert encoder.cards.tolist() == [2, 2, 3]
+    assert encoder.encode(as_table(HOLES)).tolist() == [[0, 0, 0], [2, 2, 1], [1, 1, 2]]
+
+
 def test_missing_cells_of_rows_without_weight_do_not_matter():
-    frame = pd.DataFrame({"a": [1.0, np.nan, 2.0], "b": ["x", None, "y"]})
-    assert describe(fit(frame, sample_weight=[1, 0, 1])) == [[1.5], ["x", "y"]]
+    encoder = fit(HOLES, sample_weight=[1, 0, 1])
+    assert describe_all(encoder) == ([[1.5], ["x", "y"], [5.0]], {}, [False] * 3)
+    assert encoder.encode(as_table(HOLES)).tolist() == [[0, 0, 0], [2, 2, 1], [1, 1, 1]]
+
+
+def test_infinite_cells_of_rows_without_weight_do_not_matter():
+    X = np.array([[1.0, 1.0], [np.inf, np.inf], [2.0, 2.0]])
+    assert describe(fit(X, [False, True], [1, 0, 1])) == [[1.5], [1.0, 2.0]]
+
+
+EMPTY = {
+    "floats": np.full((3, 1), np.nan),
+    "objects": cells(None, np.nan, None),
+    "category": pd.DataFrame({"a": pd.Categorical([None] * 3, categories=["x", "y"])}),
+    "numeric category": pd.DataFrame({"a": pd.Categorical([None] * 3, categories=[1, 2])}),
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+@pytest.mark.parametrize("is_categorical", [False, True])
+def test_a_column_of_missing_cells_has_one_code_and_knows_nothing_else(kind, is_categorical):
+    encoder = fit(EMPTY[kind], [is_categorical], max_categories=2)
+    assert encoder.cards.tolist() == [1]
+    assert encode(encoder, EMPTY[kind]) == [0, 0, 0]
+    assert encode(encoder, np.array([[7.0], [np.nan]])) == [1, 0]
+    assert encode(encoder, cells("x", None, 3)) == [1, 0, 1]
+    with pytest.raises(ValueError, match=r"column .* has no values in the training rows.*drop it, or use missing="):
+        fit(EMPTY[kind], [is_categorical], missing="ignore")
+
+
+def test_a_column_is_all_missing_when_its_rows_with_weight_are():
+    X, weight = np.array([[1.0], [np.nan], [2.0]]), [0, 3, 0]
+    assert fit(X, sample_weight=weight).cards.tolist() == [1]
+    with pytest.raises(ValueError, match="column 0 has no values in the training rows, only missing ones"):
+        fit(X, sample_weight=weight, missing="ignore")
+
+
+def test_binning_does_not_see_columns_without_a_value():
+    widths = []
+
+    def binning(columns, sample_weight):
+        widths.append(len(columns))
+        return [np.array([0.5]) for _ in columns]
+
+    X = np.array([[0.0, np.nan, 0.0], [1.0, np.nan, np.nan]])
+    encoder = fit(X, binning=binning)
+    assert widths == [2]
+    assert encoder.encode(as_table(X)).tolist() == [[0, 0, 0], [1, 0, 2]]
+
+
+@pytest.mark.parametrize(("max_categories", "kept"), [(2, "c"), (3, "bc"), (4, "abc"), (5, "abcde"), (None, "abcde")])
+def test_the_heaviest_categories_keep_a_code_and_the_others_share_one(max_categories, kept):
+    # c 4, b 3, then a, d and e with 2 each, of which the smallest comes first.
+    X = cells(*"ecdcabcbedcba")
+    column = fit(X, max_categories=max_categories).columns[0]
+    assert column.categories.tolist() == list(kept)
+    assert column.pooled.tolist() == [value for value in "abcde" if value not in kept]
+    assert column.card == len(kept) + (len(kept) < 5)
+
+
+def test_codes_of_pooled_missing_and_unseen_values():
+    X = cells("a", "a", "b", None, "c", "b", "d")
+    encoder = fit(X, max_categories=3)
+    assert encoder.cards.tolist() == [4]
+    assert encode(encoder, X) == [0, 0, 1, 3, 2, 1, 2]
+    assert encode(encoder, cells("d", None, "z", 5, "b")) == [2, 3, 4, 4, 1]
+    ignoring = fit(X, max_categories=3, missing="ignore")
+    assert ignoring.cards.tolist() == [3]
+    assert encode(ignoring, cells("d", None, "z", 5, "b")) == [2, 3, 3, 3, 1]
+
+
+def test_missing_cells_do_not_count_as_a_category():
+    X = cells("a", None, None, "b", None)
+    assert describe_all(fit(X, max_categories=2)) == ([["a", "b"]], {}, [True])
+    X = cells("a", None, None, "b", None, "c", "c")
+    assert describe_all(fit(X, max_categories=2)) == ([["c"]], {0: ["a", "b"]}, [True])
+
+
+def test_weights_decide_which_categories_are_rare():
+    X = cells("a", "a", "a", "b", "c")
+    assert fit(X, max_categories=2).pooled() == {0: ["b", "c"]}
+    assert fit(X, sample_weight=[1, 1, 1, 4, 1], max_categories=2).pooled() == {0: ["a", "c"]}
+    assert fit(X, sample_weight=[1, 1, 1, 4, 0], max_categories=2).pooled() == {}
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1, 0], [2, 0, 1, 6, 5, 3, 4]])
+def test_rounding_of_weights_does_not_break_ties(order):
+    # 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in the last bit when they are summed as they come.
+    X, weight = cells("a", "a", "a", "b", "b", "b", "c"), np.array([0.3, 0.2, 0.1, 0.1, 0.2, 0.3, 0.1])
+    assert fit(X[order], sample_weight=weight[order], max_categories=2).pooled() == {0: ["b", "c"]}
+
+
+def test_pooling_does_not_count_levels_that_no_row_has():
+    levels = [*"zyxwvu", "b", "a", "c"]
+    frame = pd.DataFrame({"x": pd.Categorical(["b", "a", "b", None], categories=levels)})
+    assert describe_all(fit(frame, max_categories=2)) == ([["a", "b"]], {}, [True])
+    frame = pd.DataFrame({"x": pd.Categorical(["b", "a", "b", "c", None], categories=levels)})
+    encoder = fit(frame, max_categories=2)
+    assert encoder.pooled() == {"x": ["a", "c"]}
+    later = pd.DataFrame({"x": pd.Categorical(["z", "c", "b", None, "new"], categories=["new", *levels])})
+    assert encode(encoder, later) == [3, 1, 0, 2, 3]
+
+
+def test_equal_levels_of_a_dictionary_are_weighed_together():
+    column = pa.DictionaryArray.from_arrays([0, 1, 2, 2, 3, 3, 1], pa.array([7, 5, 5, 9]))
+    assert fit(pa.table({"x": column}), max_categories=2).columns[0].categories.tolist() == [5]
+    assert describe(fit(pa.table({"x": column}))) == [[5, 7, 9]]
+
+
+def test_integers_and_booleans_are_pooled_or_not_by_their_values():
+    X = np.array([[3], [1], [3], [2], [1], [3], [4]], dtype=np.int16)
+    encoder = fit(X, [True], max_categories=3)
+    assert encoder.columns[0].categories.dtype == np.int16
+    assert describe_all(encoder) == ([[1, 3]], {0: [2, 4]}, [False])
+    assert encode(encoder, np.array([[4.0], [3.0], [np.nan], [2.5], [2.0]])) == [2, 1, 3, 3, 2]
+    assert encode(encoder, cells(4, 3, None, "3", True)) == [2, 1, 3, 3, 0]
+    flags = fit(np.array([[True], [False], [True]]), max_categories=2)
+    assert describe_all(flags) == ([[False, True]], {}, [False])
+    assert encode(flags, np.array([[1.0], [0.0], [2.0]])) == [1, 0, 2]
+
+
+def test_numeric_columns_are_never_pooled():
+    encoder = fit(np.arange(9.0).reshape(-1, 1), binning=QuantileBinning(9), max_categories=2)
+    assert encoder.cards.tolist() == [9]
+    assert encoder.pooled() == {}
+
+
+def test_pooled_values_are_listed_by_name_or_position():
+    frame = pd.DataFrame({"n": [1.0, 2.0, 3.0, 4.0], "x": list("abca"), "y": list("aabb"), "z": [9, 9, 8, 7]})
+    encoder = fit(frame, [False, True, True, True], max_categories=2)
+    assert encoder.pooled() == {"x": ["b", "c"], "z": [7, 8]}
+    assert fit(frame.to_numpy(), [False, True, True, True], max_categories=2).pooled() == {1: ["b", "c"], 3: [7, 8]}
+
+
+ANY_CELL = st.one_of(
+    st.none(),
+    st.just(np.nan),
+    st.booleans(),
+    st.integers(-2, 3),
+    st.sampled_from([0.5, 2.0]),
+    st.text("ab", max_size=2),
+)
+
+
+def slow_category(values, max_categories):
+    """Codes of the values of a category: the heaviest first, the smaller first among equals, numbers before text."""
+    counts = Counter(value for value in values if value is not None and value == value)
+    ordered = sorted(counts, key=lambda value: (isinstance(value, str), value))
+    if max_categories is None or len(ordered) <= max_categories:
+        return {value: code for code, value in enumerate(ordered)}
+    kept = sorted(ordered, key=lambda value: -counts[value])[: max_categories - 1]
+    own = [value for value in ordered if value in kept]
+    return {value: own.index(value) if value in kept else len(own) for value in ordered}
+
+
+@given(
+    st.lists(st.tuples(ANY_CELL, st.integers(0, 3)), min_size=1, max_size=25).filter(
+        lambda rows: any(w for _, w in rows)
+    ),
+    st.lists(ANY_CELL, min_size=1, max_size=10),
+    st.sampled_from([None, 2, 3, 4]),
+    st.sampled_from(["value", "ignore"]),
+)
+def test_categories_follow_a_slow_encoder(rows, later, max_categories, missing):
+    values, weight = zip(*rows, strict=True)
+    repeated = [value for value, count in rows for _ in range(count)]
+    known = slow_category(repeated, max_categories)
+    assume(known or missing == "value")
+    encoder = fit(cells(*values), [True], list(weight), missing=missing, max_categories=max_categories)
+    n_codes = len(set(known.values()))
+    is_coded = missing == "value" and any(value is None or value != value for value in repeated)
+    assert encoder.cards.tolist() == [n_codes + is_coded]
+    expected = [n_codes if value is None or value != value else known.get(value, n_codes + is_coded) for value in later]
+    assert encode(encoder, cells(*later)) == expected
+    numbers = np.array([value if isinstance(value, (int, float)) else np.nan for value in later]).reshape(-1, 1)
+    assert encode(encoder, numbers) == [
+        n_codes if isinstance(value, str) else code for value, code in zip(later, expected, strict=True)
+    ]
+    again = fit(cells(*repeated), [True], missing=missing, max_categories=max_categories)
+    assert describe_all(again) == describe_all(encoder)
+
+
+@pytest.mark.parametrize("missing", ["drop", "Value", "", None, True])
+def test_an_unknown_word_for_missing_cells_is_refused(missing):
+    with pytest.raises(ValueError, match=re.escape(f"missing must be 'value' or 'ignore', got {missing!r}")):
+        fit(np.eye(2), missing=missing)
+
+
+@pytest.mark.parametrize("limit", [1, 0, -3, 2.0, "3", True, np.int64(1), np.nan])
+def test_a_limit_of_categories_below_two_or_not_an_integer_is_refused(limit):
+    with pytest.raises(ValueError, match=r"max_categories must be None or an integer from 2 on, got"):
+        fit(np.eye(2), max_categories=limit)
+
+
+def test_a_limit_of_categories_may_be_an_integer_of_numpy():
+    assert fit(cells(*"aabc"), max_categories=np.int64(2)).pooled() == {0: ["b", "c"]}
 
 
 @pytest.mark.parametrize(
-    ("frame", "message"),
+    ("frame", "is_categorical"),
     [
-        ({"age": [1.0, np.nan]}, "column 'age' has missing values (NaN or None) in 1 of 2 training rows; fill them"),
-        ({"age": [np.nan, np.nan]}, "column 'age' has missing values (NaN or None) in 2 of 2 training rows"),
-        ({"job": ["a", None]}, "column 'job' has missing values (NaN or None) in 1 of 2 training rows"),
-        ({"job": [None, None]}, "column 'job' has missing values"),
-        ({"age": [1.0, np.inf]}, "column 'age' has infinite values (inf)"),
+        ({"age": [1.0, np.inf]}, False),
+        ({"age": [1.0, -np.inf]}, True),
+        ({"age": pd.Categorical([1.0, np.inf])}, True),
+        ({"age": pd.Categorical([1.0, np.inf])}, False),
+        ({"age": ["x", -np.inf]}, True),
+        ({"age": [np.nan, np.inf]}, False),
     ],
 )
-def test_missing_and_infinite_values_are_refused_in_training(frame, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        fit(pd.DataFrame(frame))
+def test_infinite_values_are_refused_in_training(frame, is_categorical):
+    with pytest.raises(ValueError, match=re.escape("column 'age' has infinite values (inf)")):
+        fit(pd.DataFrame(frame), [is_categorical])
 
 
-def test_infinite_categories_are_refused():
-    with pytest.raises(ValueError, match="column 0 has infinite values"):
-        fit(np.array([[np.inf], [1.0]]), [True])
+def test_infinite_levels_that_no_row_has_do_not_matter():
+    frame = pd.DataFrame({"age": pd.Categorical([1.0, 2.0, None], categories=[np.inf, 2.0, 1.0])})
+    for is_categorical in (True, False):
+        assert encode(fit(frame, [is_categorical]), frame) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -214,13 +466,17 @@ def test_text_in_a_numeric_column_is_named():
     encoder = fit(pd.DataFrame({"age": [1.0, 2.0]}))
     with pytest.raises(ValueError, match="column 'age' is numeric, but it holds 'old'"):
         encoder.encode(as_table(pd.DataFrame({"age": [1.0, "old"]})))
+    unused = pd.DataFrame({"age": pd.Categorical([1.0, None], categories=["old", 1.0])})
+    assert encode(encoder, unused) == [0, 2]
+    assert encode(encoder, cells(True, 2)) == [0, 1]
 
 
 def test_an_encoder_can_be_pickled_and_its_arrays_are_read_only():
-    X = np.array([["a", 1.0], ["b", 2.0]], dtype=object)
-    encoder = fit(X)
-    with pytest.raises(ValueError, match="read-only"):
-        encoder.columns[1].cuts[0] = 0
+    X = np.array([["a", 1.0], ["b", 2.0], ["c", None]], dtype=object)
+    encoder = fit(X, max_categories=2)
+    for array in (encoder.columns[1].cuts, encoder.columns[0].categories, encoder.columns[0].pooled):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
     copy = pickle.loads(pickle.dumps(encoder))
-    assert describe(copy) == describe(encoder)
+    assert describe_all(copy) == describe_all(encoder)
     assert np.array_equal(copy.encode(as_table(X)), encoder.encode(as_table(X)))

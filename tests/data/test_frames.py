@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -84,8 +85,9 @@ class Stream:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
-def fit(table):
-    return TableEncoder.fit(table, table.is_categorical, None, QuantileBinning(max_bins=3))
+def fit(table, is_categorical=None, **options):
+    mask = table.is_categorical if is_categorical is None else np.array(is_categorical)
+    return TableEncoder.fit(table, mask, None, QuantileBinning(max_bins=3), **options)
 
 
 @pytest.mark.parametrize("trained_on", TABLES)
@@ -98,52 +100,126 @@ def test_every_kind_of_table_gives_the_same_codes(trained_on, applied_to):
     assert encoder.encode(table).tolist() == [[0, 1, 2, 1], [2, 0, 0, 0], [0, 1, 1, 1], [1, 2, 1, 1], [2, 2, 0, 0]]
 
 
-def with_holes(rows):
-    """Every kind of table, with a missing cell in each column at the given row."""
-    gap = [None if index in rows else index for index in range(5)]
-    filled = {
-        "city": [None if row is None else CITY[row] for row in gap],
-        "age": [None if row is None else AGE[row] for row in gap],
-        "count": [None if row is None else COUNT[row] for row in gap],
-        "member": [None if row is None else MEMBER[row] for row in gap],
-    }
-    X = np.array(list(filled.values()), dtype=object).T
+def every_kind(filled, levels=("Wien", "Rom", "Linz", "Graz")):
+    """The same columns in every kind of table; the first column is text, which some kinds keep in a dictionary."""
+    first = next(iter(filled))
+    X = np.empty((len(filled[first]), len(filled)), dtype=object)
+    for index, values in enumerate(filled.values()):
+        X[:, index] = values
     plain = pd.DataFrame({name: pd.Series(values) for name, values in filled.items()})
+    category = plain.assign(**{first: pd.Categorical(filled[first], categories=levels)})
     polars, arrow = pl.DataFrame(filled), pa.table(filled)
+    position = {level: code for code, level in enumerate(levels)}
+    coded = pa.DictionaryArray.from_arrays(
+        pa.array([position.get(value) for value in filled[first]], pa.int8()), pa.array(levels)
+    )
     return {
         "numpy": X,
         "pandas": plain,
         "pandas nullable": plain.convert_dtypes(),
         "pandas arrow": plain.convert_dtypes(dtype_backend="pyarrow"),
-        "pandas category": dictionary(plain),
+        "pandas category": category,
         "polars": polars,
-        "polars categorical": dictionary(polars),
-        "polars enum": polars.with_columns(pl.col("city").cast(pl.Enum(["Wien", "Rom", "Linz", "Graz"]))),
+        "polars categorical": polars.with_columns(pl.col(first).cast(pl.Categorical)),
+        "polars enum": polars.with_columns(pl.col(first).cast(pl.Enum(levels))),
         "arrow": arrow,
-        "arrow dictionary": dictionary(arrow),
+        "arrow dictionary": arrow.set_column(0, first, coded),
         "arrow chunks": pa.concat_tables([dictionary(arrow[:2]), dictionary(arrow[2:])]),
     }
 
 
-@pytest.mark.parametrize("kind", with_holes([1]))
-def test_missing_cells_are_recognised_in_every_kind_of_table(kind):
+@cache
+def with_holes(*rows):
+    """Every kind of table, with a missing cell in each column at the given rows."""
+    columns = {"city": CITY, "age": AGE, "count": COUNT, "member": MEMBER}
+    return every_kind(
+        {name: [None if row in rows else value for row, value in enumerate(values)] for name, values in columns.items()}
+    )
+
+
+KINDS = list(with_holes())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_cells_are_unknown_where_training_had_none(kind):
     encoder = fit(as_table(numpy_table()))
-    table = as_table(with_holes([1])[kind])
-    codes = encoder.encode(table, allow_missing=True)
     expected = encoder.encode(as_table(numpy_table()))
     expected[1] = encoder.cards
-    assert codes.tolist() == expected.tolist()
-    with pytest.raises(ValueError, match=r"column .* has missing values"):
-        encoder.encode(table)
-    with pytest.raises(ValueError, match=r"column .* has missing values .* in 1 of 5 training rows"):
-        fit(table)
+    assert encoder.encode(as_table(with_holes(1)[kind])).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("kind", with_holes(range(5)))
+@pytest.mark.parametrize("trained_on", KINDS)
+@pytest.mark.parametrize("applied_to", KINDS)
+def test_missing_cells_of_training_have_the_same_code_in_every_kind_of_table(trained_on, applied_to):
+    encoder = fit(as_table(with_holes(1)[trained_on]))
+    assert [column.has_missing for column in encoder.columns] == [True] * 4
+    assert encoder.cards.tolist() == [4, 4, 4, 3]
+    expected = [[0, 0, 2, 1], [3, 3, 3, 2], [0, 0, 1, 1], [1, 1, 1, 1], [2, 2, 0, 0]]
+    assert encoder.encode(as_table(with_holes(1)[applied_to])).tolist() == expected
+    expected[4] = expected[1]
+    assert encoder.encode(as_table(with_holes(1, 4)[applied_to])).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_cells_of_training_can_be_ignored(kind):
+    table = as_table(with_holes(1)[kind])
+    encoder = fit(table, missing="ignore")
+    assert encoder.cards.tolist() == [3, 3, 3, 2]
+    assert encoder.encode(table)[1].tolist() == [3, 3, 3, 2]
+    assert (encoder.encode(table)[[0, 2, 3, 4]] < encoder.cards).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_table_with_nothing_but_missing_cells_can_be_encoded(kind):
+    empty = as_table(with_holes(*range(5))[kind])
     encoder = fit(as_table(numpy_table()))
-    codes = encoder.encode(as_table(with_holes(range(5))[kind]), allow_missing=True)
-    assert codes.tolist() == [encoder.cards.tolist()] * 5
+    assert encoder.encode(empty).tolist() == [encoder.cards.tolist()] * 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_with_nothing_but_missing_cells_can_be_fitted(kind):
+    empty = as_table(with_holes(*range(5))[kind])
+    encoder = fit(empty)
+    assert encoder.cards.tolist() == [1] * 4
+    assert encoder.encode(empty).tolist() == [[0] * 4] * 5
+    assert encoder.encode(as_table(TABLES["pandas"]())).tolist() == [[1] * 4] * 5
+    name = "column 0" if kind == "numpy" else "column 'city'"
+    with pytest.raises(ValueError, match=f"{name} has no values in the training rows, only missing ones"):
+        fit(empty, missing="ignore")
+
+
+# Graz weighs 3, Wien 2, Linz, Enns and Steyr 1; a dictionary has Rom and Bern too, which no row has.
+TOWNS = ["Graz", "Steyr", "Wien", "Graz", None, "Enns", "Wien", "Linz", "Graz"]
+ZIPS = [8010, 4400, 1010, 8010, 4470, 4470, 1010, 4020, 8010]
+LEVELS = ("Wien", "Rom", "Steyr", "Linz", "Graz", "Enns", "Bern")
+TRAIN = every_kind({"city": TOWNS, "zip": ZIPS}, LEVELS)
+LATER = every_kind(
+    {"city": ["Enns", "Rom", None, "Wien", "Steyr"], "zip": [4400, 7000, None, 8010, 1010]},
+    LEVELS,
+)
+
+
+@pytest.mark.parametrize("trained_on", KINDS)
+@pytest.mark.parametrize("applied_to", KINDS)
+def test_rare_missing_and_unseen_values_in_every_kind_of_table(trained_on, applied_to):
+    train = as_table(TRAIN[trained_on])
+    encoder = fit(train, is_categorical=[True, True], max_categories=3)
+    city, code = encoder.columns
+    assert city.categories.tolist() == ["Graz", "Wien"]
+    assert city.pooled.tolist() == ["Enns", "Linz", "Steyr"]
+    # Of the two values that weigh 2 the smaller keeps its code.
+    assert code.categories.tolist() == [1010, 8010]
+    assert code.pooled.tolist() == [4020, 4400, 4470]
+    assert encoder.cards.tolist() == [4, 3]
+    assert encoder.encode(train)[:, 0].tolist() == [0, 2, 1, 0, 3, 2, 1, 2, 0]
+    assert encoder.encode(as_table(LATER[applied_to])).tolist() == [[2, 2], [4, 3], [3, 3], [1, 1], [2, 0]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_levels_that_no_row_has_are_no_categories(kind):
+    table = as_table(every_kind({"city": ["Graz", None, "Wien"]}, LEVELS)[kind])
+    column = fit(table, max_categories=2).columns[0]
+    assert (column.categories.tolist(), column.pooled.size, column.card) == (["Graz", "Wien"], 0, 3)
 
 
 def test_numeric_columns_of_frames_are_not_copied():

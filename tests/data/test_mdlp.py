@@ -188,6 +188,23 @@ def test_binning_of_a_table():
     assert [cuts.size for cuts in limited(table.columns, None)] == [1, 0]
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_binning_of_a_table_without_numbers(n_threads):
+    table = as_table(np.array([["a", None], ["b", None]], dtype=object))
+    encoder = TableEncoder.fit(table, np.array([True, False]), None, MDLPBinning(np.array([0, 1]), n_threads=n_threads))
+    assert encoder.cards.tolist() == [2, 1]
+
+
+def test_missing_cells_of_a_table_are_in_no_bin():
+    y = np.repeat([0, 1], 10)
+    X = np.column_stack([np.arange(20.0)])
+    X[[3, 15]] = np.nan
+    encoder = TableEncoder.fit(as_table(X), np.array([False]), None, MDLPBinning(y))
+    expected = np.where(np.isnan(X.ravel()), 2, y)
+    assert encoder.columns[0].cuts.tolist() == [9.5]
+    assert encoder.encode(as_table(X)).ravel().tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -178,8 +178,7 @@ def _check_options(missing: Missing, max_categories: int | None) -> None:
         raise ValueError(f"missing must be 'value' or 'ignore', got {missing!r}")
     if max_categories is None:
         return
-    is_integer = isinstance(max_categories, (int, np.integer)) and not isinstance(max_categories, bool)
-    if not is_integer or max_categories < 2:
+    if not isinstance(max_categories, (int, np.integer)) or max_categories < 2:
         raise ValueError(f"max_categories must be None or an integer from 2 on, got {max_categories!r}")
 
 
