@@ -54,3 +54,4 @@ class Descent(NamedTuple):
     rate: float
     adam: Adam
     is_dense: bool  # whether unselected tables go on moving on their momentum
+    rest_after: int  # steps without a gradient after which momentum no longer moves a table

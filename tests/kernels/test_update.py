@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from tanager._threads import Crew
 from tanager._types import Adam
-from tanager.kernels.update import REST_AFTER
+from tanager.kernels.update import rest_after
 from tanager.training import Stepper, TrainingSettings
 from tests.oracles import model_oracle
 from tests.strategies import SEEDS, make_model, models
@@ -21,6 +21,8 @@ from tests.strategies import SEEDS, make_model, models
 ADAM = Adam()
 RATE = 0.05
 OPTIMISERS = pytest.mark.parametrize("optimiser", ["dense", "selected"])
+
+REST_AFTER = rest_after(0.9)
 
 
 class Led:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.data import Binning, MDLPBinning, QuantileBinning, TableEncoder, resolve_categorical
+from tanager.data.binning import check_max_bins
 from tanager.estimators.inputs import read_classes, read_table, read_weights
 from tanager.estimators.options import check_numbers, check_pair
 from tanager.estimators.structures import make_parent_sets
@@ -54,6 +55,7 @@ _NUMBERS = (
     "learning_rate",
     "learning_rate_decay",
     "structure_learning_rate",
+    "parent_dropout",
 )
 
 
@@ -129,6 +131,9 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         Temperature of the straight-through softmax in the first and in the last epoch.
     optimiser : {"selected", "dense"}, default="selected"
         Whether a step of Adam moves only the tables of the drawn structure, or all, as in the paper.
+    parent_dropout : float, default=0.0
+        Probability with which a feature goes without its extra parent in a step of training. Helps where tables are
+        large for the number of rows.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Number of threads; None is 1 and -1 is all. It has no influence on the result.
@@ -198,6 +203,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         structure_learning_rate: float = _DEFAULTS.structure_learning_rate,
         tau: tuple[float, float] = _DEFAULTS.tau,
         optimiser: Literal["dense", "selected"] = _DEFAULTS.optimiser,
+        parent_dropout: float = _DEFAULTS.parent_dropout,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -224,6 +230,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         self.structure_learning_rate = structure_learning_rate
         self.tau = tau
         self.optimiser = optimiser
+        self.parent_dropout = parent_dropout
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -326,7 +333,10 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         may_merge = getattr(loss, "takes_weights", True)
         problem = make_problem(codes, y, weight, settings.batch_size, may_merge=may_merge)
         on_epoch = ProgressBar(settings.epochs) if self.verbose else None
-        state = initial_state(layout, noise)
+        phi = None
+        if settings.parent_dropout > 0:
+            layout, phi = _with_tables_to_fall_back_on(layout)
+        state = initial_state(layout, noise, phi)
         train(state, layout, problem, loss, settings, noise, n_threads=self._n_threads(), on_epoch=on_epoch)
         self._distribution = structure_of(state, layout)
         chosen = self._distribution.most_probable()
@@ -382,6 +392,8 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"parameters must be 'gradient' or 'ml', got {self.parameters!r}")
         limits = [name for name in ("max_bins", "max_categories") if getattr(self, name) is not None]
         check_numbers({name: getattr(self, name) for name in (*_NUMBERS, *limits)})
+        if self.max_bins is not None:
+            check_max_bins(self.max_bins)
         check_pair("tau", self.tau)
         if self.smoothing <= 0:
             raise ValueError(f"smoothing must be above 0, got {self.smoothing!r}")
@@ -393,6 +405,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
             structure_learning_rate=self.structure_learning_rate,
             tau=self.tau,
             optimiser=self.optimiser,
+            parent_dropout=self.parent_dropout,
         )
 
     def _binning(self, labels: NDArray[Any]) -> Binning:
@@ -419,3 +432,13 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
 def _full(weight: FloatArray | None, n_rows: int) -> FloatArray:
     """Weights of all rows, 1 where none were given."""
     return np.ones(n_rows) if weight is None else weight
+
+
+def _with_tables_to_fall_back_on(layout: Layout) -> tuple[Layout, FloatArray]:
+    """Give every feature a table without a parent, and phi under which the added ones are never drawn."""
+    old = layout.parent_sets
+    new = old.with_no_parent()
+    phi = np.zeros(new.n_candidates)
+    is_added = np.diff(new.ptr) > np.diff(old.ptr)
+    phi[new.ptr[:-1][is_added]] = -np.inf
+    return make_layout(new, layout.cards, layout.n_classes), phi

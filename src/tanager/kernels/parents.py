@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager._jit import kernel
-from tanager._types import Adam, FloatArray, IntArray, Moments
+from tanager._types import Adam, FloatArray, IntArray, Moments, Tables
 
 
 @kernel
@@ -36,6 +37,23 @@ def sample_parents(
             total += soft[e]
         for e in range(ptr[i], ptr[i + 1]):
             soft[e] /= total
+
+
+@kernel
+def drop_parents(
+    is_dropped: NDArray[np.bool_], tables: Tables, n_features: int, selected: IntArray, soft: FloatArray
+) -> None:
+    """Let slots whose parent is dropped read the table without a parent; their phi gets no gradient in this step.
+
+    A slot that has no such table keeps its parent.
+    """
+    for s in range(selected.shape[0]):
+        if not is_dropped[s]:
+            continue
+        for e in range(tables.ptr[s], tables.ptr[s + 1]):
+            if tables.parent[e] == n_features:
+                selected[s] = e
+                soft[tables.ptr[s] : tables.ptr[s + 1]] = 0.0
 
 
 @kernel

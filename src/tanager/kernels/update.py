@@ -32,9 +32,18 @@ _LEAST_MEAN = np.float32(1e-20)
 _LEAST_SQUARE = np.float32(1e-30)
 _LEAST_PROBABILITY = np.float32(1e-19)
 
-# After this many steps without a gradient the first moment has shrunk by 0.9**200 = 7e-10 and no longer moves a
-# single-precision parameter: the table can rest until it is selected again.
-REST_AFTER = 200
+# Share of the first moment that no longer moves a single-precision parameter: when it has shrunk to this without a
+# gradient, the table can rest until it is selected again.
+_DEAD_SHARE = 7.1e-10
+
+
+def rest_after(beta1: float) -> int:
+    """Steps without a gradient after which a table can rest.
+
+    >>> rest_after(0.9)
+    200
+    """
+    return math.ceil(math.log(_DEAD_SHARE) / math.log(beta1)) if beta1 > 0.0 else 1
 
 
 @inlined
@@ -166,7 +175,7 @@ def _moves(e: int, chosen: int, descent: Descent) -> bool:
     """Whether the step changes candidate e's table: it is selected, or coasts on momentum that has not died out."""
     if e == chosen:
         return True
-    return descent.is_dense and descent.updates[e] > 0 and descent.step - descent.last[e] <= REST_AFTER
+    return descent.is_dense and descent.updates[e] > 0 and descent.step - descent.last[e] <= descent.rest_after
 
 
 @kernel
@@ -175,7 +184,7 @@ def _descend_chosen(
 ) -> None:
     """One step of Adam on the selected table, which starts at ``first``."""
     slope = _table_gradient(table.value, first, grad, card, n_classes, scratch)
-    missed = descent.step - descent.last[e] - 1 - REST_AFTER
+    missed = descent.step - descent.last[e] - 1 - descent.rest_after
     if descent.is_dense and descent.updates[e] > 0 and missed > 0:
         _wake(table, missed, descent.adam)
     descent.updates[e] += 1

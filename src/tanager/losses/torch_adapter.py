@@ -40,6 +40,10 @@ class TorchLoss:
             value = self.function(*arguments)
             if not isinstance(value, torch.Tensor) or value.numel() != 1:
                 raise TypeError(f"{self!r} must return one number, the mean loss of the batch, got {_describe(value)}")
+            if not value.requires_grad:
+                raise ValueError(
+                    f"{self!r} must depend on log_joint through PyTorch operations, so that it has a gradient"
+                )
             (grad,) = torch.autograd.grad(value.reshape(()), inputs)
         return float(value.detach()), grad.numpy()
 

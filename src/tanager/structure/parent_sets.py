@@ -181,6 +181,17 @@ class ParentSets:
             raise ValueError(f"feature {i}: index {chosen[i]} is not one of its own candidates, which are {own}")
         return self.parents[chosen].astype(np.int64)
 
+    def with_no_parent(self) -> ParentSets:
+        """The same with "no parent" as first candidate of every feature that does not have it.
+
+        Examples
+        --------
+        >>> ParentSets.from_lists([[-1], [0]], order=[0, 1]).with_no_parent().to_lists()
+        [[-1], [-1, 0]]
+        """
+        lists = [parents if NO_PARENT in parents else [NO_PARENT, *parents] for parents in self.to_lists()]
+        return ParentSets.from_lists(lists, self.order)
+
     def _content(self) -> tuple[bytes, bytes, bytes | None]:
         """Everything that makes two values equal."""
         return self.ptr.tobytes(), self.parents.tobytes(), None if self.order is None else self.order.tobytes()

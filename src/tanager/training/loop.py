@@ -10,7 +10,7 @@ import numpy as np
 from tanager._threads import Crew
 from tanager.losses import Loss
 from tanager.model import Layout
-from tanager.training.noise import GumbelStream, Noise
+from tanager.training.noise import DropoutStream, GumbelStream, Noise
 from tanager.training.problem import Problem
 from tanager.training.schedules import geometric
 from tanager.training.settings import TrainingSettings
@@ -52,12 +52,17 @@ def train(
     """
     rates = geometric(settings.learning_rate, settings.learning_rate * settings.learning_rate_decay, settings.epochs)
     taus = geometric(*settings.tau, settings.epochs)
-    gumbel = GumbelStream(noise, layout.parent_sets.n_candidates)
+    streams = (
+        GumbelStream(noise, layout.parent_sets.n_candidates),
+        DropoutStream(noise, layout.parent_sets.n_features),
+    )
     with Crew(n_threads) as crew:
         stepper = Stepper(layout, loss, settings, problem.batch_size, crew)
         while state.epoch < settings.epochs:
             rate, tau = float(rates[state.epoch]), float(taus[state.epoch])
-            mean_loss, mean_error = _run_epoch(state, problem, stepper, noise, gumbel, rate, tau)
+            mean_loss, mean_error = _run_epoch(
+                state, problem, stepper, noise, streams, (rate, tau, settings.parent_dropout)
+            )
             if not math.isfinite(mean_loss):
                 raise TrainingDivergedError(
                     f"the loss is {mean_loss} in epoch {state.epoch + 1}: lower learning_rate, lam or gamma, or check "
@@ -76,17 +81,22 @@ def _run_epoch(
     problem: Problem,
     stepper: Stepper,
     noise: Noise,
-    gumbel: GumbelStream,
-    rate: float,
-    tau: float,
+    streams: tuple[GumbelStream, DropoutStream],
+    schedule: tuple[float, float, float],
 ) -> tuple[float, float]:
-    """One pass over the rows; returns the mean loss and the mean error of its steps."""
+    """One pass over the rows; returns the mean loss and the mean error of its steps.
+
+    ``schedule`` holds the learning rate, tau and the probability of dropping a parent.
+    """
+    gumbel, dropout = streams
+    rate, tau, drop_share = schedule
     order = None if problem.is_full_batch else noise.permutation(state.epoch, len(problem.y))
     seen = np.zeros(2)
     for k in range(problem.n_steps):
         rows = problem.batch_rows(order, k)
         weight = None if problem.weight is None else problem.weight[rows]
         batch = Batch(problem.codes, rows, problem.y[rows], weight)
-        seen += stepper.step(state, batch, gumbel.at(state.step), rate, tau)
+        is_dropped = dropout.at(state.step) < drop_share if drop_share > 0 else None
+        seen += stepper.step(state, batch, gumbel.at(state.step), rate, tau, is_dropped)
     mean_loss, mean_error = seen / problem.n_steps
     return float(mean_loss), float(mean_error)

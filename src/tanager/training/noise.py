@@ -6,6 +6,7 @@ different places never overlap.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from tanager._types import FloatArray
 
-_INITIAL, _SHUFFLE, _GUMBEL = range(3)
+_INITIAL, _SHUFFLE, _GUMBEL, _DROPOUT = range(4)
 
 # Making a generator costs as much as a small step, so Gumbel noise is drawn for this many steps at once.
 _STEPS_OF_BLOCK = 64
@@ -48,19 +49,36 @@ class Noise:
         uniform = self._generator(_GUMBEL, block).random((_STEPS_OF_BLOCK, n_candidates))
         return -np.log(-np.log(uniform + 1e-6) + 1e-6)
 
+    def uniform_block(self, block: int, n_slots: int) -> FloatArray:
+        """Uniform draws of 64 steps, float64[64, S]."""
+        return self._generator(_DROPOUT, block).random((_STEPS_OF_BLOCK, n_slots))
 
-class GumbelStream:
-    """Gumbel noise step by step; keeps the block at hand."""
 
-    def __init__(self, noise: Noise, n_candidates: int) -> None:
-        self._noise = noise
-        self._n_candidates = n_candidates
+class StepStream:
+    """Draws step by step, made block by block; keeps the block at hand."""
+
+    def __init__(self, draw_block: Callable[[int], FloatArray]) -> None:
+        self._draw_block = draw_block
         self._number = -1
         self._block: FloatArray = np.empty((0, 0))
 
     def at(self, step: int) -> FloatArray:
-        """Noise of one step, float64[E]."""
+        """Draws of one step."""
         number, line = divmod(step, _STEPS_OF_BLOCK)
         if number != self._number:
-            self._number, self._block = number, self._noise.gumbel_block(number, self._n_candidates)
+            self._number, self._block = number, self._draw_block(number)
         return self._block[line]
+
+
+class GumbelStream(StepStream):
+    """Gumbel noise step by step, float64[E]."""
+
+    def __init__(self, noise: Noise, n_candidates: int) -> None:
+        super().__init__(lambda block: noise.gumbel_block(block, n_candidates))
+
+
+class DropoutStream(StepStream):
+    """Uniform draws step by step, float64[S], which decide whose parent is dropped."""
+
+    def __init__(self, noise: Noise, n_slots: int) -> None:
+        super().__init__(lambda block: noise.uniform_block(block, n_slots))

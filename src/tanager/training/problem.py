@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from tanager._types import FloatArray, IntArray
 
+_MOST_MERGED_STEPS = 50
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -50,7 +52,8 @@ def make_problem(
 
     If the distinct rows fit into one batch, equal rows are merged and their weights added, in sorted order. Every step
     then has the exact gradient of all rows, and an integer weight gives the very result of a repeated row. An epoch
-    keeps the number of steps that its rows, counted with their weights, would have had.
+    keeps the number of steps that its rows, counted with their weights if those are whole numbers, would have had, up
+    to 50.
 
     Parameters
     ----------
@@ -68,12 +71,19 @@ def make_problem(
         rows, inverse = np.unique(table, axis=0, return_inverse=True)
         if len(rows) <= batch_size:
             merged = np.bincount(inverse.ravel(), weights=weight)
-            n_steps = max(1, int(merged.sum() // batch_size))
+            n_steps = _n_merged_steps(merged, len(y), batch_size)
             merged_codes = np.ascontiguousarray(rows[:, 1:].astype(codes.dtype))
             return Problem(merged_codes, rows[:, 0].copy(), merged.astype(np.float32), n_steps, len(rows))
     size = min(batch_size, len(y))
     single = None if weight is None else weight.astype(np.float32)
     return Problem(np.ascontiguousarray(codes), y.astype(np.int64), single, len(y) // size, size)
+
+
+def _n_merged_steps(merged: FloatArray, n_rows: int, batch_size: int) -> int:
+    """Steps of an epoch on merged rows; more than 50 equal batches would take time and teach little."""
+    is_count = bool((merged == np.floor(merged)).all())
+    n_counted = float(merged.sum()) if is_count else n_rows
+    return int(min(max(1, n_counted // batch_size), _MOST_MERGED_STEPS))
 
 
 def _may_fit(codes: IntArray, y: IntArray, batch_size: int) -> bool:

@@ -30,6 +30,9 @@ class TrainingSettings:
         Temperature of the straight-through softmax in the first and the last epoch, geometric in between.
     optimiser : {"dense", "selected"}
         Whether Adam moves all tables in each step, as published, or only the selected ones and their moments.
+    parent_dropout : float
+        Probability with which a feature goes without its extra parent for one step. It makes up for tables that are
+        large for the number of rows.
     adam : Adam
     """
 
@@ -40,6 +43,7 @@ class TrainingSettings:
     structure_learning_rate: float = 0.01
     tau: tuple[float, float] = (10.0, 0.1)
     optimiser: Literal["dense", "selected"] = "selected"
+    parent_dropout: float = 0.0
     adam: Adam = field(default_factory=Adam)
 
     def __post_init__(self) -> None:
@@ -52,5 +56,7 @@ class TrainingSettings:
         for name, value in rates.items():
             if not math.isfinite(value) or value <= 0:
                 raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+        if not 0.0 <= self.parent_dropout < 1.0:
+            raise ValueError(f"parent_dropout must be at least 0 and below 1, got {self.parent_dropout!r}")
         if self.optimiser not in ("dense", "selected"):
             raise ValueError(f"optimiser must be 'dense' or 'selected', got {self.optimiser!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager._types import Moments
+from tanager._types import FloatArray, Moments
 from tanager.kernels.normalise import normalise_tables
 from tanager.model import Layout, ParentDistribution
 from tanager.training.history import History
@@ -49,8 +49,8 @@ class TrainState:
         return copy.deepcopy(self)
 
 
-def initial_state(layout: Layout, noise: Noise) -> TrainState:
-    """Random tables and prior, and the uniform distribution over candidates (phi = 0)."""
+def initial_state(layout: Layout, noise: Noise, phi: FloatArray | None = None) -> TrainState:
+    """Random tables and prior, and the uniform distribution over candidates (phi = 0) unless one is given."""
     draws = noise.initial(layout.size + layout.n_classes, _SPREAD)
     prior = draws[layout.size :].copy()
     theta = np.zeros(layout.arena_size, np.float32)
@@ -61,7 +61,7 @@ def initial_state(layout: Layout, noise: Noise) -> TrainState:
     return TrainState(
         theta=_at_rest(theta),
         prior=_at_rest(prior),
-        phi=_at_rest(np.zeros(n_candidates)),
+        phi=_at_rest(np.zeros(n_candidates) if phi is None else phi.astype(np.float64)),
         last=np.zeros(n_candidates, np.int64),
         updates=np.zeros(n_candidates, np.int64),
         step=0,

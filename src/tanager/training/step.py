@@ -14,8 +14,8 @@ from tanager.kernels.batch import gather_batch
 from tanager.kernels.lanes import padded
 from tanager.kernels.log_joint import batch_log_joint
 from tanager.kernels.loss_terms import error_share
-from tanager.kernels.parents import descend_phi, phi_gradient, sample_parents
-from tanager.kernels.update import update_prior, update_tables
+from tanager.kernels.parents import descend_phi, drop_parents, phi_gradient, sample_parents
+from tanager.kernels.update import rest_after, update_prior, update_tables
 from tanager.losses import Loss
 from tanager.model import Layout
 from tanager.training.settings import TrainingSettings
@@ -64,7 +64,15 @@ class Stepper:
         self._slot_ranges = self._crew.split_by_cost(cells)
         self._row_ranges = self._crew.split(batch_size)
 
-    def step(self, state: TrainState, batch: Batch, noise: FloatArray, rate: float, tau: float) -> StepInfo:
+    def step(
+        self,
+        state: TrainState,
+        batch: Batch,
+        noise: FloatArray,
+        rate: float,
+        tau: float,
+        is_dropped: NDArray[np.bool_] | None = None,
+    ) -> StepInfo:
         """Change ``state`` by one step.
 
         Parameters
@@ -77,17 +85,26 @@ class Stepper:
             Learning rate of the tables.
         tau : float
             Temperature of the straight-through softmax.
+        is_dropped : bool array of shape (S,), optional
+            Features that go without their extra parent in this step.
         """
-        grad, info = self.loss_gradient(state, batch, noise, tau)
+        grad, info = self.loss_gradient(state, batch, noise, tau, is_dropped)
         self._descend(state, grad, rate, tau)
         return info
 
     def loss_gradient(
-        self, state: TrainState, batch: Batch, noise: FloatArray, tau: float
+        self,
+        state: TrainState,
+        batch: Batch,
+        noise: FloatArray,
+        tau: float,
+        is_dropped: NDArray[np.bool_] | None = None,
     ) -> tuple[FloatArray, StepInfo]:
         """Draw the structure and return the gradient of the loss with respect to the log-joint, float32[B, C]."""
         tables = self._layout.tables
         sample_parents(state.phi.value, noise, tables.ptr, tau, self._selected, self._soft)
+        if is_dropped is not None:
+            drop_parents(is_dropped, tables, self._layout.parent_sets.n_features, self._selected, self._soft)
         gather_batch(batch.codes, batch.rows, self._batch)
         arguments = (state.theta.value, state.prior.value, tables, self._selected, self._batch, self._padded_log_joint)
         self._crew.run(batch_log_joint, self._row_ranges, *arguments)
@@ -110,7 +127,9 @@ class Stepper:
         self._padded_grad[:n_rows, :n_classes] = grad
         state.step += 1
         is_dense = settings.optimiser == "dense"
-        descent = Descent(state.step, state.last, state.updates, rate, settings.adam, is_dense)
+        descent = Descent(
+            state.step, state.last, state.updates, rate, settings.adam, is_dense, rest_after(settings.adam.beta1)
+        )
         draw = (state.theta, tables, self._selected, self._batch, self._padded_grad, n_classes)
         self._crew.run(update_tables, self._slot_ranges, *draw, descent, self._weight_gradient)
         update_prior(state.prior, self._padded_grad, state.step, rate, settings.adam)
