@@ -108,13 +108,16 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def inverse_transform(self, X: Any) -> NDArray[np.float64]:
         """Edges of the bins, shape (N, D, 2): values x of bin b have ``edges[0] <= x < edges[1]``."""
         check_is_fitted(self)
-        codes = check_array(X, dtype=np.int64, estimator=self, input_name="X")
-        if codes.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {codes.shape[1]} columns, but {self.n_features_in_} were fitted")
-        if (codes < 0).any() or (codes >= self.n_bins_).any():
-            column = int(np.flatnonzero(((codes < 0) | (codes >= self.n_bins_)).any(axis=0))[0])
+        bins = check_array(X, estimator=self, input_name="X")
+        if bins.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {bins.shape[1]} columns, but {self.n_features_in_} were fitted")
+        codes = bins.astype(np.int64)
+        is_bin = (codes == bins) & (codes >= 0) & (codes < self.n_bins_)
+        if not is_bin.all():
+            row, column = np.argwhere(~is_bin)[0].tolist()
             raise ValueError(
-                f"column {column} holds a bin that it does not have: it has {self.n_bins_[column]}, from 0 on"
+                f"column {column} holds {bins[row, column]}, which is none of its bins: they go from 0 to "
+                f"{self.n_bins_[column] - 1}"
             )
         edges = np.empty((*codes.shape, 2))
         for j, bounds in enumerate(self.bin_edges_):
