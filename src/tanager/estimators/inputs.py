@@ -41,9 +41,9 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     labels = check_array(labels, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y")
     if len(labels) != n_rows:
         check_consistent_length(np.empty(n_rows), labels)
-    if labels.dtype.kind in "OU" and set(map(type, labels.tolist())) == {str}:
-        # Text is any number of times faster to look up than to sort.
-        cells = labels.tolist()
+    cells = labels.tolist() if labels.dtype.kind in "OU" else []
+    if set(map(type, cells)) == {str}:
+        # Looking text up is many times faster than sorting it.
         classes = np.array(sorted(set(cells)), dtype=labels.dtype)
         position = {label: number for number, label in enumerate(classes.tolist())}
         numbers = np.fromiter(map(position.__getitem__, cells), dtype=np.int32, count=n_rows)
