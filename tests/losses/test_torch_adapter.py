@@ -126,3 +126,9 @@ def test_missing_torch_names_the_extra(monkeypatch):
 
 def test_name_of_the_function_is_shown():
     assert repr(torch_loss(mean_loss)) == "torch_loss(mean_loss)"
+
+
+def test_a_function_without_a_gradient_is_refused():
+    loss = torch_loss(lambda log_joint, y: torch.tensor(1.0))
+    with pytest.raises(ValueError, match="must depend on log_joint"):
+        loss(np.zeros((2, 3), np.float32), np.array([0, 1]), None)
