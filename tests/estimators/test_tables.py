@@ -1,4 +1,4 @@
-"""TANClassifier on tables of mixed columns: every kind of frame and dtype, binning, pooling, and the memory of a fit."""
+"""TANClassifier on tables of mixed columns: kinds of frame and dtype, binning, pooling, and the memory of a fit."""
 
 import numpy as np
 import pandas as pd
@@ -103,7 +103,8 @@ def arrow_dictionary(columns):
 
 def arrow_large_string(columns):
     table = pa.table(columns)
-    return table.cast(pa.schema([(f.name, pa.large_string() if f.type == pa.string() else f.type) for f in table.schema]))
+    types = [pa.large_string() if kind == pa.string() else kind for kind in table.schema.types]
+    return table.cast(pa.schema(zip(table.column_names, types, strict=True)))
 
 
 def arrow_chunks(columns):
@@ -449,7 +450,7 @@ def test_counting_pairs_that_would_not_fit_in_memory_does_not_start(small_machin
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2000, (4000, 2))
     settings = {"binning": "none", "max_categories": None, "parameters": "ml"}
-    with pytest.raises(MemoryError, match="the counts of one pair of features would take 0.1 GiB"):
+    with pytest.raises(MemoryError, match=r"the counts of one pair of features would take 0\.1 GiB"):
         TANClassifier("chow-liu", **settings).fit(X, rng.integers(0, 4, 4000))
 
 

@@ -15,7 +15,6 @@ from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.data import Binning, MDLPBinning, QuantileBinning, TableEncoder, resolve_categorical
 from tanager.data.binning import check_max_bins
-from tanager.data.binning import check_max_bins
 from tanager.estimators.inputs import read_classes, read_table, read_weights
 from tanager.estimators.options import check_numbers, check_pair
 from tanager.estimators.structures import make_parent_sets
@@ -393,8 +392,6 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"parameters must be 'gradient' or 'ml', got {self.parameters!r}")
         limits = [name for name in ("max_bins", "max_categories") if getattr(self, name) is not None]
         check_numbers({name: getattr(self, name) for name in (*_NUMBERS, *limits)})
-        if self.max_bins is not None:
-            check_max_bins(self.max_bins)
         if self.max_bins is not None:
             check_max_bins(self.max_bins)
         check_pair("tau", self.tau)
