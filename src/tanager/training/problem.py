@@ -70,7 +70,7 @@ def make_problem(
         table = np.column_stack([y.astype(np.int64), codes])
         rows, inverse = np.unique(table, axis=0, return_inverse=True)
         if len(rows) <= batch_size:
-            merged = np.bincount(inverse.ravel(), weights=weight)
+            merged = np.bincount(inverse.ravel(), weights=weight).astype(np.float64)
             n_steps = _n_merged_steps(merged, len(y), batch_size)
             merged_codes = np.ascontiguousarray(rows[:, 1:].astype(codes.dtype))
             return Problem(merged_codes, rows[:, 0].copy(), merged.astype(np.float32), n_steps, len(rows))

@@ -17,21 +17,25 @@ class ProgressBar:
     def __init__(self, n_epochs: int, stream: TextIO | None = None) -> None:
         self._n_epochs = n_epochs
         self._stream = stream or sys.stderr
-        self._start = time.perf_counter()
+        self._start: tuple[float, int] | None = None
         self._last = 0.0
 
     def __call__(self, state: TrainState) -> None:
         now = time.perf_counter()
+        if self._start is None:
+            self._start = (now, state.epoch)  # the first epoch, in which kernels may be compiled, tells little
         is_last = state.epoch == self._n_epochs
         if now - self._last < 0.1 and not is_last:
             return
         self._last = now
-        left = (now - self._start) / state.epoch * (self._n_epochs - state.epoch)
+        since, first = self._start
+        n_timed = state.epoch - first
+        left = f"{(now - since) / n_timed * (self._n_epochs - state.epoch):.0f}" if n_timed else "?"
         done = _WIDTH * state.epoch // self._n_epochs
         history = state.history
         self._stream.write(
             f"\repoch {state.epoch}/{self._n_epochs} [{'#' * done}{'.' * (_WIDTH - done)}] "
             f"loss {history.loss[-1]:.4g}  error {history.error[-1]:.2%}  entropy {history.entropy[-1]:.3f}  "
-            f"{left:.0f} s left " + ("\n" if is_last else "")
+            f"{left} s left " + ("\n" if is_last else "")
         )
         self._stream.flush()
