@@ -1,6 +1,7 @@
 """Estimators in scikit-learn's form."""
 
 from tanager.estimators.discretizer import MDLPDiscretizer
+from tanager.estimators.ensemble import TANEnsembleClassifier
 from tanager.estimators.tan import TANClassifier
 
-__all__ = ["MDLPDiscretizer", "TANClassifier"]
+__all__ = ["MDLPDiscretizer", "TANClassifier", "TANEnsembleClassifier"]

@@ -50,8 +50,8 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
         check_classification_targets(numbers)
         return classes, numbers
     check_classification_targets(labels)
-    classes, numbers = np.unique(labels, return_inverse=True)
-    return classes, numbers.astype(np.int32)
+    distinct, inverse = np.unique(labels, return_inverse=True)
+    return distinct, inverse.astype(np.int32)
 
 
 def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.float64] | None, Any]:

@@ -17,6 +17,7 @@ from tanager.data import Binning, MDLPBinning, QuantileBinning, TableEncoder, re
 from tanager.data.binning import check_max_bins
 from tanager.estimators.inputs import read_classes, read_table, read_weights
 from tanager.estimators.options import check_numbers, check_pair
+from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.structures import make_parent_sets
 from tanager.losses import ConditionalLikelihood, Hybrid, Loss, Margin, NegativeLogLikelihood
 from tanager.model import (
@@ -250,8 +251,12 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        self._settings(), self._loss()  # refuse wrong options before any work is done
+        return self.fit_encoded(*self.encode_training(X, y, sample_weight))
+
+    def fit_encoded(self, codes: IntArray, classes: IntArray, weight: FloatArray | None) -> Self:
+        """Learn from rows that `encode_training` has encoded."""
         settings, loss = self._settings(), self._loss()
-        codes, classes, weight = self._encode_training(X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         layout = self._make_layout(codes, classes, weight, seed)
         check_memory(layout)
@@ -262,10 +267,13 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         self.parents_ = self.network_.parents
         return self
 
-    def _encode_training(
+    def encode_training(
         self, X: Any, y: Any, sample_weight: ArrayLike | None
     ) -> tuple[IntArray, IntArray, FloatArray | None]:
-        """Learn bins, categories and classes; return the codes, the class numbers and the weights of the rows."""
+        """Learn bins, categories and classes; return the codes, the class numbers and the weights of the rows.
+
+        With `fit_encoded` this is `fit` in two steps, for ensembles, whose members share the first.
+        """
         table = read_table(self, X, y, reset=True)
         self.classes_, numbers = read_classes(y, table.n_rows)
         weight, rows = read_weights(sample_weight, table.n_rows)
@@ -363,11 +371,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class given each row, shape (N, C)."""
-        proba = self.predict_joint_log_proba(X)
-        proba -= proba.max(axis=1, keepdims=True)
-        np.exp(proba, out=proba)
-        proba /= proba.sum(axis=1, keepdims=True)
-        return proba
+        return softmax_rows(self.predict_joint_log_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class of each row, shape (N,)."""

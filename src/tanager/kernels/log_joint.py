@@ -44,15 +44,18 @@ def batch_log_joint(
 
 @kernel
 def _row_places(x: IntArray, tables: Tables, n_classes: int, places: IntArray) -> bool:
-    """Fill the places in the arena that a row reads, one for each feature; returns whether all values are known."""
+    """Fill the places in the arena that a row reads, one for each slot; returns whether all values are known.
+
+    Each slot has one candidate, and each feature is the child of a slot.
+    """
     n_features = x.shape[0]
     is_complete = True
-    for i in range(n_features):
-        j = tables.parent[i]
+    for s in range(places.shape[0]):
+        i, j = tables.child[s], tables.parent[s]
         value, card = np.int64(x[i]), tables.cards[i]
         x_parent = np.int64(0) if j == n_features else np.int64(x[j])
         is_complete &= value < card
-        places[i] = tables.offset[i] + (x_parent * card + value) * n_classes
+        places[s] = tables.offset[s] + (x_parent * card + value) * n_classes
     return is_complete
 
 
@@ -96,13 +99,13 @@ def network_log_joint(
     log_joint: FloatArray,
     is_complete: NDArray[np.bool_],
 ) -> None:
-    """Fill rows lo to hi of ``log_joint[N, C]`` for a network of one table per feature; ``codes`` is row-major.
+    """Fill rows lo to hi of ``log_joint[N, C]`` for slots with one table each; ``codes`` is row-major.
 
     Rows with an unknown value (a code equal to the feature's number of values) are marked as not complete and left.
     """
     filled = _whole_lanes(prior)
     sums = np.empty_like(filled)
-    places = np.empty(codes.shape[1], np.int64)
+    places = np.empty(tables.child.shape[0], np.int64)
     for n in range(lo, hi):
         is_complete[n] = _row_places(codes[n], tables, prior.shape[0], places)
         if is_complete[n]:
@@ -126,7 +129,7 @@ def network_classes(
     n_classes = prior.shape[0]
     filled = _whole_lanes(prior)
     sums = np.empty_like(filled)
-    places = np.empty(codes.shape[1], np.int64)
+    places = np.empty(tables.child.shape[0], np.int64)
     for n in range(lo, hi):
         is_complete[n] = _row_places(codes[n], tables, n_classes, places)
         if is_complete[n]:

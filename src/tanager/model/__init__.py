@@ -1,5 +1,6 @@
 """The model: layout of the tables, closed-form parameters, distribution over parents, and the final network."""
 
+from tanager.model.average import LogAverage, average_networks
 from tanager.model.layout import Layout, check_memory, make_layout
 from tanager.model.maximum_likelihood import class_log_prior, conditional_mutual_information, table_log_frequencies
 from tanager.model.network import Network
@@ -7,8 +8,10 @@ from tanager.model.parent_distribution import ParentDistribution
 
 __all__ = [
     "Layout",
+    "LogAverage",
     "Network",
     "ParentDistribution",
+    "average_networks",
     "check_memory",
     "class_log_prior",
     "conditional_mutual_information",

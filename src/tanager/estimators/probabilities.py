@@ -1,0 +1,15 @@
+"""From log-joints to probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager._types import FloatArray
+
+
+def softmax_rows(log_joint: FloatArray) -> FloatArray:
+    """Softmax of each row, in place."""
+    log_joint -= log_joint.max(axis=1, keepdims=True)
+    np.exp(log_joint, out=log_joint)
+    log_joint /= log_joint.sum(axis=1, keepdims=True)
+    return log_joint

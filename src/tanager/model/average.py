@@ -1,0 +1,85 @@
+"""The average of several networks in log space, as one sum of table lines.
+
+The mean over members of log p(x, c) has the same softmax over c as the mean of log p(c | x), because what they differ
+by does not depend on c. It is a sum of scaled table lines, and tables of the same child and parent add up to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._threads import Crew
+from tanager._types import FloatArray, IntArray, Tables
+from tanager.kernels.lanes import padded
+from tanager.kernels.log_joint import network_log_joint
+from tanager.model.network import Network
+
+
+@dataclass(frozen=True)
+class LogAverage:
+    """Mean log-joint of networks over the same features; made by `average_networks`.
+
+    Attributes
+    ----------
+    members : tuple of Network
+    tables : Tables
+        One slot for each distinct pair of child and parent among the members.
+    theta : float32 array
+        Summed and scaled tables.
+    log_prior : float64 array of shape (C,)
+    """
+
+    members: tuple[Network, ...]
+    tables: Tables
+    theta: FloatArray
+    log_prior: FloatArray
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of table entries and class terms."""
+        return int(self.tables.offset[-1]) + len(self.log_prior)
+
+    def log_joint(self, codes: IntArray, n_threads: int = 1) -> FloatArray:
+        """Mean over the members of the log-joint, float64[N, C].
+
+        Each member sums out the unknown values of a row for itself; the results are averaged.
+        """
+        log_joint = np.empty((len(codes), len(self.log_prior)))
+        is_complete = np.empty(len(codes), np.bool_)
+        with Crew(n_threads) as crew:
+            ranges = crew.split(len(codes))
+            crew.run(network_log_joint, ranges, self.theta, self.log_prior, self.tables, codes, log_joint, is_complete)
+        if not is_complete.all():
+            part = np.ascontiguousarray(codes[~is_complete])
+            log_joint[~is_complete] = np.mean([member.log_joint(part) for member in self.members], axis=0)
+        return log_joint
+
+
+def average_networks(members: Sequence[Network]) -> LogAverage:
+    """Merge networks with equal weight."""
+    first = members[0]
+    n_features, n_classes = first.n_features, first.n_classes
+    share = np.float32(1.0 / len(members))
+    merged: dict[tuple[int, int], NDArray[np.float32]] = {}
+    for member in members:
+        for child, parent in enumerate(member.parents.tolist()):
+            table = member.layout.table(member.theta, child) * share
+            key = (child, parent)
+            merged[key] = merged[key] + table if key in merged else table
+    edges = sorted(merged)
+    sizes = [merged[edge].size for edge in edges]
+    theta = np.zeros(sum(sizes) + padded(n_classes), np.float32)
+    theta[: sum(sizes)] = np.concatenate([merged[edge].ravel() for edge in edges])
+    tables = Tables(
+        child=np.array([child for child, _ in edges]),
+        ptr=np.arange(len(edges) + 1),
+        parent=np.array([n_features if parent < 0 else parent for _, parent in edges]),
+        offset=np.concatenate([[0], np.cumsum(sizes)]),
+        cards=first.layout.tables.cards,
+    )
+    log_prior = np.mean([member.log_prior for member in members], axis=0)
+    return LogAverage(tuple(members), tables, theta, log_prior)

@@ -1,0 +1,95 @@
+"""TANEnsembleClassifier: scikit-learn's rules, and what the average is."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import check_estimator
+
+from tanager import TANClassifier, TANEnsembleClassifier
+from tanager.data import as_table
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600], y[:600], X[600:1000], y[600:1000]
+
+
+@pytest.fixture(scope="module")
+def ensemble(digits):
+    X, y, _, _ = digits
+    return TANEnsembleClassifier(TANClassifier(epochs=15), n_members=6, random_state=0).fit(X, y)
+
+
+def test_check_estimator():
+    check_estimator(TANEnsembleClassifier(TANClassifier(epochs=20), n_members=3), on_skip=None)
+
+
+def test_merged_tables_average_the_log_joints(digits, ensemble):
+    _, _, X, _ = digits
+    members = [member.predict_joint_log_proba(X) for member in ensemble.estimators_]
+    mean = np.mean(members, axis=0)
+    codes = ensemble.encoder_.encode(as_table(X))
+    np.testing.assert_allclose(ensemble.average_.log_joint(codes), mean, rtol=1e-5)
+    expected = np.exp(mean - logsumexp(mean, axis=1, keepdims=True))
+    np.testing.assert_allclose(ensemble.predict_proba(X), expected, atol=1e-3)
+
+
+def test_averaging_log_probabilities_is_the_same_up_to_scale(digits, ensemble):
+    _, _, X, _ = digits
+    mean = np.mean([member.predict_log_proba(X) for member in ensemble.estimators_], axis=0)
+    expected = np.exp(mean - logsumexp(mean, axis=1, keepdims=True))
+    np.testing.assert_allclose(ensemble.predict_proba(X), expected, atol=1e-3)
+
+
+def test_averaged_probabilities(digits, ensemble):
+    _, _, X, _ = digits
+    mean = np.mean([member.predict_proba(X) for member in ensemble.estimators_], axis=0)
+    proba = TANEnsembleClassifier.predict_proba(_with(ensemble, combine="probability"), X)
+    np.testing.assert_allclose(proba, mean, atol=1e-12)
+
+
+def _with(ensemble, **options):
+    other = TANEnsembleClassifier(ensemble.estimator, **options)
+    for name, value in vars(ensemble).items():
+        if name.endswith("_"):
+            setattr(other, name, value)
+    return other
+
+
+def test_members_differ_and_the_average_beats_them(digits, ensemble):
+    _, _, X, y = digits
+    assert len({tuple(member.parents_) for member in ensemble.estimators_}) == 6
+    singles = [member.score(X, y) for member in ensemble.estimators_]
+    assert ensemble.score(X, y) > np.mean(singles) + 0.02
+
+
+def test_tables_of_the_same_pair_are_one(digits):
+    X, y, _, _ = digits
+    template = TANClassifier("chow-liu", epochs=3)
+    ensemble = TANEnsembleClassifier(template, n_members=4, random_state=0).fit(X, y)
+    assert len(ensemble.average_.tables.child) == X.shape[1]
+    assert ensemble.average_.n_parameters == ensemble.estimators_[0].network_.n_parameters
+
+
+def test_missing_values_are_summed_out_by_every_member(digits, ensemble):
+    _, _, X, _ = digits
+    holed = X[:20].copy()
+    holed[:, ::3] = np.nan
+    mean = np.mean([member.predict_joint_log_proba(holed) for member in ensemble.estimators_], axis=0)
+    expected = np.exp(mean - logsumexp(mean, axis=1, keepdims=True))
+    np.testing.assert_allclose(ensemble.predict_proba(holed), expected, atol=1e-3)
+
+
+def test_number_of_workers_does_not_matter(digits, ensemble):
+    X, y, X_test, _ = digits
+    other = TANEnsembleClassifier(TANClassifier(epochs=15), n_members=6, random_state=0, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(other.predict_proba(X_test), ensemble.predict_proba(X_test))
+
+
+@pytest.mark.parametrize("options", [{"n_members": 0}, {"n_members": 2.5}, {"combine": "vote"}])
+def test_wrong_options_are_named(digits, options):
+    X, y, _, _ = digits
+    with pytest.raises(ValueError, match=f"^{next(iter(options))} must be"):
+        TANEnsembleClassifier(**options).fit(X, y)
