@@ -1,5 +1,6 @@
 """Structures: the parents that features may have, orders of features, and forests of features."""
 
+from tanager.structure.arborescence import maximum_arborescence
 from tanager.structure.candidates import (
     all_candidates,
     candidates_from_permutations,
@@ -32,6 +33,7 @@ __all__ = [
     "draw_permutations",
     "find_cycle",
     "fixed_parents",
+    "maximum_arborescence",
     "maximum_spanning_tree",
     "naive_bayes",
     "natural_order",
