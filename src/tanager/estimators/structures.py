@@ -28,7 +28,7 @@ from tanager.structure import (
     subset_candidates,
 )
 
-STRUCTURES = ("none", "random", "chow-liu", "subset", "all", "nearest", "pseudo")
+STRUCTURES = ("none", "random", "chow-liu", "subset", "all", "nearest", "free", "pseudo")
 
 _IMAGE_ORDERINGS: dict[str, Callable[[tuple[int, int]], NDArray[np.int64]]] = {
     "A": row_wise,
@@ -74,7 +74,7 @@ def make_parent_sets(
         return naive_bayes(n_features)
     if structure == "chow-liu":
         return fixed_parents(maximum_spanning_tree(information()))
-    if structure == "pseudo":
+    if structure in ("free", "pseudo"):
         return pseudo_candidates(n_features, k, rng)
     order = _make_order("C" if ordering is None and structure == "nearest" else ordering, n_features, image_shape, rng)
     if structure == "random":

@@ -30,12 +30,13 @@ from tanager.model import (
     make_layout,
     table_log_frequencies,
 )
-from tanager.structure import ParentSets
+from tanager.structure import ParentSets, maximum_arborescence
 from tanager.training import (
     History,
     Noise,
     TrainingSettings,
     initial_state,
+    keep_structure,
     make_problem,
     structure_of,
     train,
@@ -43,6 +44,7 @@ from tanager.training import (
 from tanager.training.progress import ProgressBar
 
 _DEFAULTS = TrainingSettings()
+_LEAST = 1e-12  # probability below which candidates are alike
 _QUANTILES = 10  # bins of a numeric column that is cut at quantiles
 
 _NUMBERS = (
@@ -78,6 +80,8 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         - "subset": up to ``max_parents`` random predecessors in the ordering, and no parent.
         - "all": all predecessors in the ordering, and no parent.
         - "nearest": the ``max_parents`` nearest preceding pixels of an image, and no parent.
+        - "free": up to ``max_parents`` random other features, without an ordering. After training, the most probable
+          forest is kept and trained on alone for half as many epochs; it is always a Bayesian network.
         - "pseudo": up to ``max_parents`` random other features, without an ordering. The result may contain cycles: it
           classifies, but it is then not a Bayesian network.
         - array-like of int: the extra parent of each feature, -1 for none.
@@ -346,8 +350,12 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
             layout, phi = _with_tables_to_fall_back_on(layout)
         state = initial_state(layout, noise, phi)
         train(state, layout, problem, loss, settings, noise, n_threads=self._n_threads(), on_epoch=on_epoch)
-        self._distribution = structure_of(state, layout)
+        self._distribution = structure_of(state.copy(), layout)
         chosen = self._distribution.most_probable()
+        if isinstance(self.structure, str) and self.structure == "free":
+            chosen = maximum_arborescence(layout.parent_sets, np.log(self._distribution.probabilities + _LEAST))
+            keep_structure(state, chosen)
+            train(state, layout, problem, loss, settings.for_refit(), noise, n_threads=self._n_threads())
         self.network_ = Network.from_arena(layout, state.theta.value, state.prior.value, chosen)
         self.history_ = state.history.to_arrays()
 

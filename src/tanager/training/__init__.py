@@ -5,7 +5,7 @@ from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
 from tanager.training.problem import Problem, make_problem
 from tanager.training.settings import TrainingSettings
-from tanager.training.state import TrainState, initial_state, structure_of
+from tanager.training.state import TrainState, initial_state, keep_structure, structure_of
 from tanager.training.step import Batch, StepInfo, Stepper
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "TrainingDivergedError",
     "TrainingSettings",
     "initial_state",
+    "keep_structure",
     "make_problem",
     "structure_of",
     "train",

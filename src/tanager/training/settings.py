@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Literal
 
 from tanager._types import Adam
+
+_REFIT_RATE = 0.3  # learning rate of a refit, as a share of that of the search
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class TrainingSettings:
     optimiser: Literal["dense", "selected"] = "selected"
     parent_dropout: float = 0.0
     adam: Adam = field(default_factory=Adam)
+
+    def for_refit(self) -> TrainingSettings:
+        """Settings of the shorter run that trains a structure found alone."""
+        return replace(self, epochs=max(1, self.epochs // 2), learning_rate=self.learning_rate * _REFIT_RATE)
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):

@@ -70,6 +70,15 @@ def initial_state(layout: Layout, noise: Noise, phi: FloatArray | None = None) -
     )
 
 
+def keep_structure(state: TrainState, chosen: NDArray[np.int64]) -> None:
+    """Leave only the chosen candidates to be drawn, and start the count of epochs anew."""
+    state.phi.value[:] = -np.inf
+    state.phi.value[chosen] = 0.0
+    state.phi.mean[:] = 0.0
+    state.phi.square[:] = 0.0
+    state.epoch = 0
+
+
 def structure_of(state: TrainState, layout: Layout) -> ParentDistribution:
     """The distribution over structures as it stands."""
     return ParentDistribution(layout.parent_sets, state.phi.value)
