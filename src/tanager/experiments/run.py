@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from tanager._types import FloatArray
 from tanager.datasets import Dataset, load_dataset
@@ -117,9 +116,13 @@ def _hold_back(
     """Rows to train on and rows held back, the same share of each class."""
     if share == 0:
         return data.X_train, data.y_train, None
-    rows = np.arange(len(data.y_train))
-    train, held = train_test_split(rows, test_size=share, stratify=data.y_train, random_state=_VALIDATION_SEED)
-    return data.X_train[train], data.y_train[train], (data.X_train[held], data.y_train[held])
+    rng = np.random.RandomState(_VALIDATION_SEED)
+    is_held = np.zeros(len(data.y_train), dtype=bool)
+    for label in range(data.n_classes):
+        rows = rng.permutation(np.flatnonzero(data.y_train == label))
+        is_held[rows[: round(share * len(rows))]] = True
+    held = data.X_train[is_held], data.y_train[is_held]
+    return data.X_train[~is_held], data.y_train[~is_held], held
 
 
 def _parameters(spec: RunSpec) -> dict[str, Any]:

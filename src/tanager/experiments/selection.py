@@ -1,0 +1,192 @@
+"""What the stored results say: Table 1 of the paper, selected as the paper did and on rows held back.
+
+*Selected on test*, as in the paper, is the least test error of all configurations trained on all training rows, a mean
+over folds where there are several. It is too good: the test rows chose.
+
+*Selected on validation* takes, in each fold, the configuration with the least error on the training rows held back
+from it, and reports the test error of the same configuration trained on all training rows. Folds choose for themselves,
+because rows held back in one fold are test rows of another. Only configurations that have both runs take part.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tanager.datasets import CATALOGUE
+from tanager.experiments.methods import METHODS, TABLE_METHODS, applies
+from tanager.experiments.run import Result
+from tanager.experiments.spec import RunSpec
+from tanager.experiments.store import Record
+
+_COLUMNS = [method.name for method in TABLE_METHODS]
+_PAPER_ROWS: dict[str, tuple[float | None, ...]] = {
+    "letter": (25.89, 15.23, 12.93, 10.66, 9.37, 8.73, 8.76, None),
+    "satimage": (17.95, 11.90, 10.83, 9.83, 9.91, 9.31, 9.39, None),
+    "usps": (13.11, 8.74, 4.29, 2.65, 3.42, 2.10, None, 2.27),
+    "mnist": (17.34, 7.03, 4.44, 4.38, 3.65, 3.53, None, 3.29),
+}
+PAPER_ERRORS = {
+    (dataset, method): error
+    for dataset, row in _PAPER_ROWS.items()
+    for method, error in zip(_COLUMNS, row, strict=True)
+    if error is not None
+} | {("letter", "pseudo"): 7.98}
+"""Test errors in per cent that the paper reports, by data set and method."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of Table 1; errors in per cent.
+
+    Attributes
+    ----------
+    dataset, method : str
+    paper : float or None
+        What the paper reports.
+    on_test : float or None
+        Ours, selected on test.
+    on_validation : float or None
+        Ours, selected on validation.
+    n_tested, n_validated : int
+        Configurations that have been trained on all training rows in every fold, and those that have been compared on
+        rows held back.
+    best : RunSpec or None
+        The configuration selected on test.
+    """
+
+    dataset: str
+    method: str
+    paper: float | None
+    on_test: float | None
+    on_validation: float | None
+    n_tested: int
+    n_validated: int
+    best: RunSpec | None
+
+    @property
+    def gap(self) -> float | None:
+        """Ours, selected on test, minus the paper's; below zero is better."""
+        return None if self.paper is None or self.on_test is None else self.on_test - self.paper
+
+
+@dataclass(frozen=True)
+class Point:
+    """A configuration with its test error in per cent, the mean over all folds."""
+
+    spec: RunSpec
+    error: float
+
+
+def table_cells(records: Iterable[Record], datasets: Iterable[str] | None = None) -> list[Cell]:
+    """Cells of Table 1, row by row.
+
+    Parameters
+    ----------
+    records : iterable of Record
+    datasets : iterable of str, optional
+        By default the paper's four, and others that have results.
+    """
+    groups = _group(records)
+    if datasets is None:
+        present = {dataset for dataset, _ in groups}
+        datasets = [name for name, entry in CATALOGUE.items() if entry.is_published or name in present]
+    return [
+        _cell(dataset, method, groups.get((dataset, method), {}))
+        for dataset in datasets
+        for method in _COLUMNS
+        if applies(method, CATALOGUE[dataset])
+    ]
+
+
+def method_cell(records: Iterable[Record], dataset: str, method: str) -> Cell:
+    """The cell of one method, in the table or not."""
+    return _cell(dataset, method, _group(records).get((dataset, method), {}))
+
+
+def points_on_test(records: Iterable[Record], dataset: str, method: str) -> list[Point]:
+    """Configurations trained on all training rows in every fold, best first."""
+    return _points(_group(records).get((dataset, method), {}), CATALOGUE[dataset].n_folds)
+
+
+def order_holds(cells: Iterable[Cell], dataset: str) -> bool | None:
+    """Whether naive Bayes errs most, and TAN Subset least, of NB, TAN Random, Chow-Liu and TAN Subset.
+
+    None if one of them is missing.
+    """
+    errors = {cell.method: cell.on_test for cell in cells if cell.dataset == dataset}
+    values = [errors.get(method) for method in ("nb", "random", "chow-liu", "subset")]
+    if any(value is None for value in values):
+        return None
+    naive_bayes, random, chow_liu, subset = (float(value) for value in values if value is not None)
+    return naive_bayes > max(random, chow_liu) and min(random, chow_liu) > subset
+
+
+class _Folds:
+    """Results of one configuration by fold: trained on all rows, and with rows held back."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self.spec = replace(spec, fold=1, validation_share=0.0)
+        self.full: dict[int, Result] = {}
+        self.held: dict[int, Result] = {}
+
+    def add(self, record: Record) -> None:
+        results = self.full if record.spec.is_full else self.held
+        results[record.spec.fold] = record.result
+
+
+def _group(records: Iterable[Record]) -> dict[tuple[str, str], dict[str, _Folds]]:
+    """Results by data set and method, then by configuration."""
+    groups: dict[tuple[str, str], dict[str, _Folds]] = defaultdict(dict)
+    for record in records:
+        group = groups[record.spec.dataset, record.spec.method]
+        if record.spec.configuration not in group:
+            group[record.spec.configuration] = _Folds(record.spec)
+        group[record.spec.configuration].add(record)
+    return groups
+
+
+def _cell(dataset: str, method: str, group: dict[str, _Folds]) -> Cell:
+    n_folds = CATALOGUE[dataset].n_folds
+    points = _points(group, n_folds)
+    if METHODS[method].has_margin:
+        on_validation = _select_on_validation(group, n_folds)
+    else:
+        # There is nothing to choose between.
+        on_validation = points[0].error if points else None
+    return Cell(
+        dataset=dataset,
+        method=method,
+        paper=PAPER_ERRORS.get((dataset, method)),
+        on_test=points[0].error if points else None,
+        on_validation=on_validation,
+        n_tested=len(points),
+        n_validated=sum(bool(folds.held) for folds in group.values()),
+        best=points[0].spec if points else None,
+    )
+
+
+def _points(group: dict[str, _Folds], n_folds: int) -> list[Point]:
+    complete = [folds for folds in group.values() if len(folds.full) == n_folds]
+    points = [
+        Point(folds.spec, 100 * float(np.mean([result.test_error for result in folds.full.values()])))
+        for folds in complete
+    ]
+    return sorted(points, key=lambda point: (point.error, point.spec.key))
+
+
+def _select_on_validation(group: dict[str, _Folds], n_folds: int) -> float | None:
+    errors = []
+    for fold in range(1, n_folds + 1):
+        compared = [
+            (folds.held[fold].validation_error, key, folds.full[fold].test_error)
+            for key, folds in group.items()
+            if fold in folds.held and fold in folds.full
+        ]
+        if not compared:
+            return None
+        errors.append(min(compared)[2])
+    return 100 * float(np.mean(errors))
