@@ -6,7 +6,9 @@ in a folder that ``TANAGER_DATA`` names there, in their cache, or by download.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import logging
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tanager.experiments.engine import EngineError, Failed, Outcome, read_answer, run_task
@@ -33,11 +35,11 @@ class DaskPool:
     def run(self, specs: Sequence[RunSpec]) -> Generator[Outcome]:
         """Yield one outcome for each spec, as they come."""
         distributed = _import_distributed()
-        with self._connect(distributed) as client:
+        with _quiet(), self._connect(distributed) as client:
             keys = {f"tanager-{spec.key}": spec for spec in specs}
             texts = [spec.to_json() for spec in keys.values()]
             futures = client.map(run_task, texts, key=list(keys), pure=False)
-            for future in distributed.as_completed(futures):
+            for future in distributed.as_completed(futures, loop=client.loop):
                 spec = keys[future.key]
                 if future.cancelled():
                     raise EngineError(
@@ -53,9 +55,23 @@ class DaskPool:
 
     def _connect(self, distributed: Any) -> Any:
         try:
+            scheme, _ = distributed.comm.parse_address(self.address)
+            distributed.comm.registry.get_backend(scheme)
             return distributed.Client(self.address, timeout=self._timeout, set_as_default=False)
         except (OSError, ValueError) as error:
             raise EngineError(f"no Dask scheduler answers at {self.address}: {error}") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from printing the stack of a lost connection; the error says it in a line."""
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _import_distributed() -> Any:

@@ -1,0 +1,86 @@
+"""What runs cost: a rough measure before, for the time left, and from measured times after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tanager.datasets import CATALOGUE
+from tanager.experiments.grids import VALIDATION_SHARE
+from tanager.experiments.search import HalvingPlan
+from tanager.experiments.spec import RunSpec
+from tanager.experiments.store import Record
+
+_SECONDS_PER_HOUR = 3600.0
+
+
+def relative_cost(spec: RunSpec) -> float:
+    """Work of a run in arbitrary units: cells of tables that its steps move, and entries of rows that they read."""
+    entry = CATALOGUE[spec.dataset]
+    if spec.epochs is None or spec.batch_size is None:
+        return float(entry.n_rows * entry.n_features)
+    if spec.max_parents is not None:
+        n_candidates = spec.max_parents + 1
+    else:
+        n_candidates = entry.n_features // 2 if spec.method == "all" else 1
+    per_value = entry.n_features * len(entry.class_names)
+    n_steps = spec.epochs * entry.n_rows * (1 - spec.validation_share) / spec.batch_size
+    return float(n_steps * per_value * (n_candidates * entry.mean_card**2 + spec.batch_size))
+
+
+@dataclass(frozen=True)
+class GridCost:
+    """Measured cost of a grid, on one kernel thread a run.
+
+    Attributes
+    ----------
+    n_runs : int
+        Runs of the grid.
+    grid_hours : float
+        Core-hours of all of them.
+    search_hours : float
+        Core-hours of successive halving over the same grid, its refit included.
+    n_measured : int
+        Stored runs that the times come from.
+    is_complete : bool
+        Whether each K of the grid was measured; otherwise the most costly one measured stands in for it.
+    """
+
+    n_runs: int
+    grid_hours: float
+    search_hours: float
+    n_measured: int
+    is_complete: bool
+
+
+def grid_cost(grid: Sequence[RunSpec], plan: HalvingPlan, records: Iterable[Record]) -> GridCost | None:
+    """Cost of a grid and of a search in it, from the processor time of stored runs of that data set and method.
+
+    Times are medians of seconds per epoch, so that the compilation in a worker's first run does not count.
+
+    Returns
+    -------
+    GridCost or None
+        None if nothing was measured.
+    """
+    rates: dict[int | None, list[float]] = {}
+    for record in records:
+        spec = record.spec
+        if (spec.dataset, spec.method) == (grid[0].dataset, grid[0].method) and spec.epochs:
+            rows = 1 - spec.validation_share
+            rates.setdefault(spec.max_parents, []).append(record.result.cpu_seconds / (spec.epochs * rows))
+    if not rates:
+        return None
+    medians = {k: float(np.median(values)) for k, values in rates.items()}
+    costs = [medians.get(spec.max_parents, max(medians.values())) * (spec.epochs or 0) for spec in grid]
+    mean_rate = sum(costs) / sum(spec.epochs or 0 for spec in grid)
+    search_epochs = plan.n_epochs * (1 - VALIDATION_SHARE) + plan.epochs
+    return GridCost(
+        n_runs=len(grid),
+        grid_hours=sum(costs) / _SECONDS_PER_HOUR,
+        search_hours=mean_rate * search_epochs / _SECONDS_PER_HOUR,
+        n_measured=sum(map(len, rates.values())),
+        is_complete={spec.max_parents for spec in grid} <= medians.keys(),
+    )
