@@ -1,0 +1,46 @@
+"""Figures as files: matplotlib on demand, and files that appear only when they are complete."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Text stays text, and the same figure gives the same file.
+_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tanager"}
+_METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "png": {"Software": None}}
+
+
+def import_matplotlib(module: str) -> Any:
+    """Import a module of matplotlib, or say how to install it."""
+    try:
+        return importlib.import_module(f"matplotlib.{module}")
+    except ImportError as error:
+        raise ImportError("drawing needs matplotlib: pip install 'tanager[plots]'") from error
+
+
+def save_figure(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Save a figure in several formats; returns the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    context = importlib.import_module("matplotlib").rc_context
+    paths = []
+    for suffix in formats:
+        path = folder / f"{name}.{suffix}"
+        handle, temporary = tempfile.mkstemp(suffix=f".{suffix}", dir=folder)
+        os.close(handle)
+        try:
+            with context(_STYLE):
+                figure.savefig(temporary, dpi=150, bbox_inches="tight", metadata=_METADATA.get(suffix))
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        paths.append(path)
+    return paths
