@@ -10,6 +10,7 @@ from rich.console import Console
 
 import tanager
 from tanager.cli.demo import run_demo
+from tanager.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="tanager",
@@ -44,3 +45,6 @@ def demo(
     Example: tanager demo --picture structure.png
     """
     run_demo(picture, Console(), n_jobs)
+
+
+app.command()(reproduce)
