@@ -63,20 +63,20 @@ def make_problem(
     may_merge : bool
         False if the loss cannot use weights.
     """
-    if weight is not None:
+    if weight is not None and not weight.all():
         is_kept = weight > 0
         codes, y, weight = codes[is_kept], y[is_kept], weight[is_kept]
-    if may_merge and _may_fit(codes, y, batch_size):
-        table = np.column_stack([y.astype(np.int64), codes])
-        rows, inverse = np.unique(table, axis=0, return_inverse=True)
-        if len(rows) <= batch_size:
-            merged = np.bincount(inverse.ravel(), weights=weight).astype(np.float64)
-            n_steps = _n_merged_steps(merged, len(y), batch_size)
-            merged_codes = np.ascontiguousarray(rows[:, 1:].astype(codes.dtype))
-            return Problem(merged_codes, rows[:, 0].copy(), merged.astype(np.float32), n_steps, len(rows))
+    numbers = _number_rows(codes, y, batch_size) if may_merge else None
+    if numbers is not None:
+        merged = np.bincount(numbers, weights=weight).astype(np.float64)
+        n_steps = _n_merged_steps(merged, len(y), batch_size)
+        row = np.empty(len(merged), np.int64)
+        row[numbers] = np.arange(len(y))  # any of the equal rows will do
+        merged_codes = np.ascontiguousarray(codes[row])
+        return Problem(merged_codes, y[row].astype(np.int64), merged.astype(np.float32), n_steps, len(row))
     size = min(batch_size, len(y))
     single = None if weight is None else weight.astype(np.float32)
-    return Problem(np.ascontiguousarray(codes), y.astype(np.int64), single, len(y) // size, size)
+    return Problem(np.ascontiguousarray(codes), y.astype(np.int64, copy=False), single, len(y) // size, size)
 
 
 def _n_merged_steps(merged: FloatArray, n_rows: int, batch_size: int) -> int:
@@ -86,7 +86,31 @@ def _n_merged_steps(merged: FloatArray, n_rows: int, batch_size: int) -> int:
     return int(min(max(1, n_counted // batch_size), _MOST_MERGED_STEPS))
 
 
-def _may_fit(codes: IntArray, y: IntArray, batch_size: int) -> bool:
-    """Whether the first rows leave it open that the distinct rows fit into one batch; cheap for large tables."""
-    first = slice(0, 4 * batch_size)
-    return len(np.unique(np.column_stack([y[first].astype(np.int64), codes[first]]), axis=0)) <= batch_size
+def _number_rows(codes: IntArray, y: IntArray, most: int) -> NDArray[np.int64] | None:
+    """Number the distinct rows in the order of class and codes, int64[N]; None if there are more than ``most``.
+
+    The rows are numbered by their first columns and then by one column more at a time, so that most tables are done
+    with after few columns. The first rows are tried alone before.
+    """
+    if len(y) > 4 * most and _number_rows(codes[: 4 * most], y[: 4 * most], most) is None:
+        return None
+    numbers, n_distinct = _renumber(y.astype(np.int64))
+    for column in codes.T:
+        if n_distinct > most:
+            return None
+        numbers *= int(column.max()) + 1
+        numbers += column
+        numbers, n_distinct = _renumber(numbers)
+    return numbers if n_distinct <= most else None
+
+
+def _renumber(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Put 0, 1, 2 ... for the numbers that occur, in their order, and count them."""
+    size = int(numbers.max()) + 1
+    if size > 4 * len(numbers):
+        distinct, ranks = np.unique(numbers, return_inverse=True)
+        return ranks, len(distinct)
+    occurs = np.zeros(size, np.bool_)
+    occurs[numbers] = True
+    rank = np.cumsum(occurs) - 1
+    return rank[numbers], int(rank[-1]) + 1
