@@ -35,23 +35,45 @@ def read_table(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, re
 
 def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Distinct classes, sorted, and for each row the number of its class."""
+    classes, numbers = _number_classes(y)
+    if len(numbers) != n_rows:
+        check_consistent_length(np.empty(n_rows), numbers)
+    return classes, numbers
+
+
+def _number_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    if hasattr(y, "to_frame") and str(y.dtype).lower().startswith(("str", "large_string")):
+        # The library that owns the text codes it without making an object of each cell.
+        table = as_table(y.to_frame())
+        levels, codes = table.levels[0], table.columns[0]
+        if levels is not None:
+            return _sort_classes(levels.tolist(), codes, object)
     labels = column_or_1d(np.asarray(y), warn=True)
-    if labels.dtype.kind == "O":
-        _refuse_missing(labels)
-    labels = check_array(labels, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y")
-    if len(labels) != n_rows:
-        check_consistent_length(np.empty(n_rows), labels)
     cells = labels.tolist() if labels.dtype.kind in "OU" else []
     if set(map(type, cells)) == {str}:
         # Looking text up is many times faster than sorting it.
-        classes = np.array(sorted(set(cells)), dtype=labels.dtype)
-        position = {label: number for number, label in enumerate(classes.tolist())}
-        numbers = np.fromiter(map(position.__getitem__, cells), dtype=np.int32, count=n_rows)
-        check_classification_targets(numbers)
-        return classes, numbers
+        position = {label: code for code, label in enumerate(dict.fromkeys(cells))}
+        codes = np.fromiter(map(position.__getitem__, cells), dtype=np.int32, count=len(cells))
+        return _sort_classes(list(position), codes, labels.dtype)
+    if labels.dtype.kind == "O":
+        _refuse_missing(cells)
+    labels = check_array(labels, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y")
     check_classification_targets(labels)
-    distinct, inverse = np.unique(labels, return_inverse=True)
-    return distinct, inverse.astype(np.int32)
+    classes, numbers = np.unique(labels, return_inverse=True)
+    return classes, numbers.astype(np.int32)
+
+
+def _sort_classes(levels: list[str], codes: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Renumber coded text in sorted order; levels that no row has are left out, and -1 is a missing label."""
+    counts = np.bincount(codes + 1, minlength=len(levels) + 1)
+    if counts[0]:
+        raise _missing_error()
+    present = sorted((level, code) for code, level in enumerate(levels) if counts[code + 1])
+    number = np.empty(len(levels), np.int32)
+    number[[code for _, code in present]] = np.arange(len(present))
+    numbers = number[codes]
+    check_classification_targets(numbers)
+    return np.array([level for level, _ in present], dtype=dtype), numbers
 
 
 def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.float64] | None, Any]:
@@ -86,9 +108,12 @@ def _keep_cell_types(X: Any) -> Any:
     return X
 
 
-def _refuse_missing(labels: NDArray[Any]) -> None:
+def _refuse_missing(cells: list[Any]) -> None:
     """Refuse classes that are None or NaN."""
-    cells = labels.tolist()
     is_missing = {"NoneType", "NAType", "NaTType"} & {kind.__name__ for kind in set(map(type, cells))}
     if is_missing or any(cell != cell for cell in cells):
-        raise ValueError("Input y contains NaN or None; leave out the rows without a class")
+        raise _missing_error()
+
+
+def _missing_error() -> ValueError:
+    return ValueError("Input y contains NaN or None; leave out the rows without a class")
