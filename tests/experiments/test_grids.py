@@ -63,6 +63,7 @@ def test_pseudo_and_recovery():
     assert {spec.max_parents for spec in paper_grid("usps", "pseudo")} == {2, 5, 8}
     assert [spec.max_parents for spec in paper_grid("satimage", "recover")] == [35, 35]
     assert [spec.max_parents for spec in paper_grid("mnist", "recover")] == [8, 8]
+    assert best_published("letter", "recover") == paper_grid("letter", "recover")
 
 
 @pytest.mark.parametrize(("dataset", "method"), [("letter", "heuristic"), ("mnist", "all")])
