@@ -14,6 +14,8 @@ import pytest
 
 from tanager.experiments import SerialPool, Store, expand, paper_grid, sample_grid
 
+pytestmark = pytest.mark.slow
+
 N_CONFIGURATIONS, EPOCHS = 10, 30
 COMMAND = ["digits", "--method", "subset", "--runs", str(N_CONFIGURATIONS), "--epochs", str(EPOCHS)]
 SPECS = [

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from tanager.cli import reproduce
 from tanager.cli.app import app
+from tanager.datasets import load_dataset
 from tanager.experiments import SerialPool, Store, expand, paper_grid, sample_grid
 from tanager.experiments.engine import Failed
 from tests.experiments.inventing import invent
@@ -207,7 +208,8 @@ def test_data_that_cannot_be_had(call, tmp_path, monkeypatch):
     monkeypatch.setenv("TANAGER_DATA", str(tmp_path))
     monkeypatch.setenv("TANAGER_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("TANAGER_DATA_URL", raising=False)
-    result = call("letter", "--runs", "1")
+    load_dataset.cache_clear()
+    result = call("letter", "--runs", "1", "--epochs", "1")
     assert result.exit_code == 1
     assert "error: letter_paper.npz is not on this machine" in result.stderr
 

@@ -95,6 +95,7 @@ def test_task_refuses_a_spec_of_another_recipe():
     assert "the spec is of recipe 2" in text
 
 
+@pytest.mark.slow
 def test_processes_give_the_results_of_a_serial_run_though_one_is_killed_and_one_run_fails(store, monkeypatch):
     monkeypatch.setenv("TANAGER_DATA", "/nowhere")
     bad = RunSpec(dataset="letter", method="nb-ml")

@@ -113,6 +113,7 @@ def test_results_of_another_recipe_are_left_out(path):
         assert store.records() == []
 
 
+@pytest.mark.slow
 def test_writers_share_a_store_and_lose_nothing_when_killed(path, tmp_path):
     report = tmp_path / "reported"
     script = [sys.executable, "-W", "ignore", "-c", CHAOS, str(path), str(report)]

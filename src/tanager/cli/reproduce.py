@@ -153,7 +153,8 @@ def reproduce(
             n_failed = _run(options, opened, pool, progress, is_local=scheduler is None) if is_run else 0
             _report(options, opened.records(), Console(), table or is_run, figures, page)
     except KeyboardInterrupt:
-        progress.print(f"Interrupted. Finished runs are in {store}; tanager reproduce --resume goes on from there.")
+        message = f"Interrupted. Finished runs are in {store}; tanager reproduce --resume goes on from there."
+        progress.print(message, soft_wrap=True, highlight=False, markup=False)
         raise typer.Exit(_INTERRUPTED) from None
     except (StoreError, EngineError, DataError, ImportError, OSError, ValueError) as error:
         progress.print(f"error: {error}", soft_wrap=True, highlight=False, markup=False)

@@ -14,6 +14,8 @@ from typing import Any
 from tanager.experiments.engine import EngineError, Failed, Outcome, read_answer, run_task
 from tanager.experiments.spec import RunSpec
 
+_LOGGER = logging.getLogger(__name__)
+
 
 class DaskPool:
     """Workers of a Dask cluster.
@@ -36,6 +38,8 @@ class DaskPool:
         """Yield one outcome for each spec, as they come."""
         distributed = _import_distributed()
         with _quiet(), self._connect(distributed) as client:
+            if not client.scheduler_info()["workers"]:
+                _LOGGER.warning("the cluster at %s has no workers yet; waiting for them", self.address)
             keys = {f"tanager-{spec.key}": spec for spec in specs}
             texts = [spec.to_json() for spec in keys.values()]
             futures = client.map(run_task, texts, key=list(keys), pure=False)

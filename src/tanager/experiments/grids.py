@@ -33,8 +33,8 @@ HEURISTIC_SIZES = (1, 2, 5, 8)
 """Values of K of TAN Heuristic."""
 
 RECOVERY_RATES = (3e-2, 1e-1)
-"""Learning rates of the recovery experiment, for which the paper names none. Tables that learn more slowly are still far
-from their optimum when the distribution over parents settles, and the tree is then missed."""
+"""Learning rates of the recovery experiment, for which the paper names none. Tables that learn more slowly are still
+far from their optimum when the distribution over parents settles, and the tree is then missed."""
 
 Protocol = Literal["both", "test", "validation"]
 

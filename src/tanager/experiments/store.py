@@ -87,12 +87,18 @@ class Store:
         """Check whose file it is, and make the tables if it is new."""
         run = self._connection.execute
         # Before anything is written, so that a file that is not ours stays as it is.
-        self._check_version()
+        is_new = self._check_version() == 0
         run("PRAGMA journal_mode = WAL")
         # A result that was reported as stored outlives a power cut too.
         run("PRAGMA synchronous = FULL")
+        if is_new:
+            self._make_tables()
+
+    def _make_tables(self) -> None:
+        run = self._connection.execute
         run("BEGIN IMMEDIATE")
         try:
+            # Another process may have been faster.
             if self._check_version() == 0:
                 for statement in _SCHEMA:
                     run(statement)
