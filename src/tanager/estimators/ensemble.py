@@ -85,12 +85,12 @@ class TANEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self._check_options()
         template = TANClassifier() if self.estimator is None else clone(self.estimator)
         read_table(self, X, y, reset=True)
-        encoded = template.encode_training(X, y, sample_weight)
+        rows = template.encode_training(X, y, sample_weight)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_members)
         members = [_sibling(template, int(seed)) for seed in seeds]
         # The kernels release the interpreter lock, and threads share the codes.
         self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(member.fit_encoded)(*encoded) for member in members
+            delayed(member.fit_encoded)(rows) for member in members
         )
         self.classes_ = template.classes_
         self.encoder_ = template.encoder_

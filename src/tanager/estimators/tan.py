@@ -15,36 +15,17 @@ from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.data import Binning, MDLPBinning, QuantileBinning, TableEncoder, resolve_categorical
 from tanager.data.binning import check_max_bins
+from tanager.estimators.fitting import Rows, fit_closed_form, fit_gradient
 from tanager.estimators.inputs import read_classes, read_table, read_weights
 from tanager.estimators.options import check_numbers, check_pair
 from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.structures import make_parent_sets
 from tanager.losses import ConditionalLikelihood, Hybrid, Loss, Margin, NegativeLogLikelihood
-from tanager.model import (
-    Layout,
-    Network,
-    ParentDistribution,
-    check_memory,
-    class_log_prior,
-    conditional_mutual_information,
-    make_layout,
-    table_log_frequencies,
-)
-from tanager.structure import ParentSets, maximum_arborescence
-from tanager.training import (
-    History,
-    Noise,
-    TrainingSettings,
-    initial_state,
-    keep_structure,
-    make_problem,
-    structure_of,
-    train,
-)
-from tanager.training.progress import ProgressBar
+from tanager.model import Layout, check_memory, conditional_mutual_information, make_layout
+from tanager.structure import ParentSets
+from tanager.training import Noise, TrainingSettings
 
 _DEFAULTS = TrainingSettings()
-_LEAST = 1e-12  # probability below which candidates are alike
 _QUANTILES = 10  # bins of a numeric column that is cut at quantiles
 
 _NUMBERS = (
@@ -256,24 +237,35 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._settings(), self._loss()  # refuse wrong options before any work is done
-        return self.fit_encoded(*self.encode_training(X, y, sample_weight))
+        return self.fit_encoded(self.encode_training(X, y, sample_weight))
 
-    def fit_encoded(self, codes: IntArray, classes: IntArray, weight: FloatArray | None) -> Self:
+    def fit_encoded(self, rows: Rows) -> Self:
         """Learn from rows that `encode_training` has encoded."""
         settings, loss = self._settings(), self._loss()
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        layout = self._make_layout(codes, classes, weight, seed)
+        layout = self._make_layout(rows, seed)
         check_memory(layout)
         if self.parameters == "ml":
-            self._fit_closed_form(layout, codes, classes, weight)
+            self._check_fixed(layout)
+            fitted = fit_closed_form(layout, rows, self.smoothing, self._n_threads())
         else:
-            self._fit_gradient(layout, codes, classes, weight, settings, loss, Noise(seed))
+            is_free = isinstance(self.structure, str) and self.structure == "free"
+            fitted = fit_gradient(
+                layout,
+                rows,
+                loss,
+                settings,
+                Noise(seed),
+                is_free=is_free,
+                n_threads=self._n_threads(),
+                verbose=self.verbose,
+            )
+        self.network_, self._distribution = fitted.network, fitted.distribution
+        self.history_ = fitted.history.to_arrays()
         self.parents_ = self.network_.parents
         return self
 
-    def encode_training(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None
-    ) -> tuple[IntArray, IntArray, FloatArray | None]:
+    def encode_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Rows:
         """Learn bins, categories and classes; return the codes, the class numbers and the weights of the rows.
 
         With `fit_encoded` this is `fit` in two steps, for ensembles, whose members share the first.
@@ -291,19 +283,19 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         self.pooled_categories_ = self.encoder_.pooled()
         codes = self.encoder_.encode(table, n_threads=self._n_threads())
         if weight is None:
-            return codes, numbers.astype(np.int64), None
+            return Rows(codes, numbers.astype(np.int64), None)
         # Classes that only rows without weight have are left out.
         present, classes = np.unique(numbers[rows], return_inverse=True)
         self.classes_ = self.classes_[present]
-        return codes[rows], classes.astype(np.int64), weight[rows]
+        return Rows(codes[rows], classes.astype(np.int64), weight[rows])
 
-    def _make_layout(self, codes: IntArray, y: IntArray, weight: FloatArray | None, seed: int) -> Layout:
+    def _make_layout(self, rows: Rows, seed: int) -> Layout:
         """Lay out the tables of the search space."""
         cards = self.encoder_.cards.astype(np.int64)
 
         def information() -> FloatArray:
             with Crew(self._n_threads()) as crew:
-                return conditional_mutual_information(codes, y, _full(weight, len(y)), cards, crew)
+                return conditional_mutual_information(rows.codes, rows.y, rows.full_weight(), cards, crew)
 
         parent_sets = make_parent_sets(
             self.structure,
@@ -316,48 +308,12 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         )
         return make_layout(parent_sets, cards, len(self.classes_))
 
-    def _fit_closed_form(self, layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray | None) -> None:
-        """Maximum likelihood parameters of a fixed structure."""
+    def _check_fixed(self, layout: Layout) -> None:
         if not layout.parent_sets.is_fixed:
             raise ValueError(
                 f"parameters='ml' needs one fixed structure, but structure={self.structure!r} is a search: use 'none', "
                 "'random', 'chow-liu' or a list of parents, or parameters='gradient'"
             )
-        full = _full(weight, len(y))
-        with Crew(self._n_threads()) as crew:
-            theta = table_log_frequencies(layout, codes, y, full, self.smoothing, crew)
-        prior = class_log_prior(y, full, layout.n_classes, self.smoothing)
-        self._distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
-        self.network_ = Network.from_arena(layout, theta, prior, self._distribution.most_probable())
-        self.history_ = History().to_arrays()
-
-    def _fit_gradient(
-        self,
-        layout: Layout,
-        codes: IntArray,
-        y: IntArray,
-        weight: FloatArray | None,
-        settings: TrainingSettings,
-        loss: Loss,
-        noise: Noise,
-    ) -> None:
-        """Train tables and parent distribution, and keep the most probable structure."""
-        may_merge = getattr(loss, "takes_weights", True)
-        problem = make_problem(codes, y, weight, settings.batch_size, may_merge=may_merge)
-        on_epoch = ProgressBar(settings.epochs) if self.verbose else None
-        phi = None
-        if settings.parent_dropout > 0:
-            layout, phi = _with_tables_to_fall_back_on(layout)
-        state = initial_state(layout, noise, phi)
-        train(state, layout, problem, loss, settings, noise, n_threads=self._n_threads(), on_epoch=on_epoch)
-        self._distribution = structure_of(state.copy(), layout)
-        chosen = self._distribution.most_probable()
-        if isinstance(self.structure, str) and self.structure == "free":
-            chosen = maximum_arborescence(layout.parent_sets, np.log(self._distribution.probabilities + _LEAST))
-            keep_structure(state, chosen)
-            train(state, layout, problem, loss, settings.for_refit(), noise, n_threads=self._n_threads())
-        self.network_ = Network.from_arena(layout, state.theta.value, state.prior.value, chosen)
-        self.history_ = state.history.to_arrays()
 
     @property
     def parent_probabilities_(self) -> FloatArray:
@@ -439,18 +395,3 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         if self.loss == "conditional":
             return ConditionalLikelihood()
         raise ValueError(f"loss must be 'hybrid', 'nll', 'margin', 'conditional' or a function, got {self.loss!r}")
-
-
-def _full(weight: FloatArray | None, n_rows: int) -> FloatArray:
-    """Weights of all rows, 1 where none were given."""
-    return np.ones(n_rows) if weight is None else weight
-
-
-def _with_tables_to_fall_back_on(layout: Layout) -> tuple[Layout, FloatArray]:
-    """Give every feature a table without a parent, and phi under which the added ones are never drawn."""
-    old = layout.parent_sets
-    new = old.with_no_parent()
-    phi = np.zeros(new.n_candidates)
-    is_added = np.diff(new.ptr) > np.diff(old.ptr)
-    phi[new.ptr[:-1][is_added]] = -np.inf
-    return make_layout(new, layout.cards, layout.n_classes), phi

@@ -80,8 +80,8 @@ def keep_structure(state: TrainState, chosen: NDArray[np.int64]) -> None:
 
 
 def structure_of(state: TrainState, layout: Layout) -> ParentDistribution:
-    """The distribution over structures as it stands."""
-    return ParentDistribution(layout.parent_sets, state.phi.value)
+    """The distribution over structures as it stands, which later steps do not change."""
+    return ParentDistribution(layout.parent_sets, state.phi.value.copy())
 
 
 def _at_rest(value: np.ndarray) -> Moments:

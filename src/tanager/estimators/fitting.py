@@ -1,0 +1,107 @@
+"""From encoded rows and a search space to a network, in closed form or by gradient descent."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tanager._threads import Crew
+from tanager._types import FloatArray, IntArray
+from tanager.losses import Loss
+from tanager.model import (
+    Layout,
+    Network,
+    ParentDistribution,
+    class_log_prior,
+    make_layout,
+    table_log_frequencies,
+)
+from tanager.structure import maximum_arborescence
+from tanager.training import (
+    History,
+    Noise,
+    TrainingSettings,
+    initial_state,
+    keep_structure,
+    make_problem,
+    structure_of,
+    train,
+)
+from tanager.training.progress import ProgressBar
+
+_LEAST = 1e-12  # probability below which candidates are alike
+
+
+class Rows(NamedTuple):
+    """Encoded training rows."""
+
+    codes: IntArray  # unsigned int[N, D]
+    y: IntArray  # int64[N]
+    weight: FloatArray | None  # float64[N]
+
+    def full_weight(self) -> FloatArray:
+        """Weights of all rows, 1 where none were given."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+
+class Fitted(NamedTuple):
+    """What a fit leaves."""
+
+    network: Network
+    distribution: ParentDistribution
+    history: History
+
+
+def fit_closed_form(layout: Layout, rows: Rows, smoothing: float, n_threads: int) -> Fitted:
+    """Maximum likelihood parameters of a fixed structure."""
+    weight = rows.full_weight()
+    with Crew(n_threads) as crew:
+        theta = table_log_frequencies(layout, rows.codes, rows.y, weight, smoothing, crew)
+    prior = class_log_prior(rows.y, weight, layout.n_classes, smoothing)
+    distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
+    network = Network.from_arena(layout, theta, prior, distribution.most_probable())
+    return Fitted(network, distribution, History())
+
+
+def fit_gradient(
+    layout: Layout,
+    rows: Rows,
+    loss: Loss,
+    settings: TrainingSettings,
+    noise: Noise,
+    *,
+    is_free: bool = False,
+    n_threads: int = 1,
+    verbose: int = 0,
+) -> Fitted:
+    """Train tables and parent distribution, and keep the most probable structure.
+
+    If the search ``is_free`` of an ordering, the most probable forest is kept instead, and trained alone.
+    """
+    may_merge = getattr(loss, "takes_weights", True)
+    problem = make_problem(*rows, settings.batch_size, may_merge=may_merge)
+    on_epoch = ProgressBar(settings.epochs) if verbose else None
+    phi = None
+    if settings.parent_dropout > 0:
+        layout, phi = _with_tables_to_fall_back_on(layout)
+    state = initial_state(layout, noise, phi)
+    train(state, layout, problem, loss, settings, noise, n_threads=n_threads, on_epoch=on_epoch)
+    distribution = structure_of(state, layout)
+    chosen = distribution.most_probable()
+    if is_free:
+        chosen = maximum_arborescence(layout.parent_sets, np.log(distribution.probabilities + _LEAST))
+        keep_structure(state, chosen)
+        train(state, layout, problem, loss, settings.for_refit(), noise, n_threads=n_threads)
+    network = Network.from_arena(layout, state.theta.value, state.prior.value, chosen)
+    return Fitted(network, distribution, state.history)
+
+
+def _with_tables_to_fall_back_on(layout: Layout) -> tuple[Layout, FloatArray]:
+    """Give every feature a table without a parent, and phi under which the added ones are never drawn."""
+    old = layout.parent_sets
+    new = old.with_no_parent()
+    phi = np.zeros(new.n_candidates)
+    is_added = np.diff(new.ptr) > np.diff(old.ptr)
+    phi[new.ptr[:-1][is_added]] = -np.inf
+    return make_layout(new, layout.cards, layout.n_classes), phi
