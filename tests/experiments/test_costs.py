@@ -30,20 +30,20 @@ def test_grid_is_costed_by_the_median_second_of_an_epoch():
         invent(BY_SIZE[8], 0.1, 0.1, cpu_seconds=1.2, epochs=50, validation_share=0.2),
         invent(paper_grid("satimage", "subset")[0], 0.1, cpu_seconds=1e6),
     ]
-    cost = grid_cost(GRID, HalvingPlan(), records)
+    cost = grid_cost(GRID, records)
     assert cost.n_runs == 15_000
     assert cost.n_measured == 5
     assert cost.is_complete
     assert cost.grid_hours == pytest.approx(5000 * 500 * (0.01 + 0.02 + 0.03) / 3600)
     epochs = 0.8 * (27 * 55 + 9 * 166 + 3 * 500) + 500
-    assert cost.search_hours == pytest.approx(0.02 * epochs / 3600)
+    assert cost.search_hours(HalvingPlan()) == pytest.approx(0.02 * epochs / 3600)
 
 
 def test_sizes_that_were_not_run_cost_as_the_dearest():
-    cost = grid_cost(GRID, HalvingPlan(), [invent(BY_SIZE[8], 0.1, cpu_seconds=15.0)])
+    cost = grid_cost(GRID, [invent(BY_SIZE[8], 0.1, cpu_seconds=15.0)])
     assert not cost.is_complete
     assert cost.grid_hours == pytest.approx(15_000 * 15 / 3600)
 
 
 def test_nothing_measured():
-    assert grid_cost(GRID, HalvingPlan(), []) is None
+    assert grid_cost(GRID, []) is None

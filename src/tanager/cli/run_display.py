@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 from tanager.experiments.costs import relative_cost
 from tanager.experiments.engine import Failed, Finished, Outcome
@@ -81,9 +82,9 @@ def _make_progress(console: Console) -> Progress:
         TextColumn("{task.description}"),
         BarColumn(bar_width=16),
         TextColumn("{task.fields[count]} runs"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[latest]}"),
+        TimeElapsedColumn(table_column=Column(min_width=7)),
+        TimeRemainingColumn(table_column=Column(min_width=7)),
+        TextColumn("{task.fields[latest]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
         console=console,
         # Runs may take many minutes each, so speed is measured over all of them.
         speed_estimate_period=float("inf"),

@@ -40,8 +40,8 @@ class GridCost:
         Runs of the grid.
     grid_hours : float
         Core-hours of all of them.
-    search_hours : float
-        Core-hours of successive halving over the same grid, its refit included.
+    seconds_per_epoch : float
+        Processor time of an epoch over all training rows, on average over the grid.
     n_measured : int
         Stored runs that the times come from.
     is_complete : bool
@@ -50,13 +50,18 @@ class GridCost:
 
     n_runs: int
     grid_hours: float
-    search_hours: float
+    seconds_per_epoch: float
     n_measured: int
     is_complete: bool
 
+    def search_hours(self, plan: HalvingPlan) -> float:
+        """Core-hours of successive halving in this grid, with the last run on all training rows."""
+        n_epochs = plan.n_epochs * (1 - VALIDATION_SHARE) + plan.epochs
+        return self.seconds_per_epoch * n_epochs / _SECONDS_PER_HOUR
 
-def grid_cost(grid: Sequence[RunSpec], plan: HalvingPlan, records: Iterable[Record]) -> GridCost | None:
-    """Cost of a grid and of a search in it, from the processor time of stored runs of that data set and method.
+
+def grid_cost(grid: Sequence[RunSpec], records: Iterable[Record]) -> GridCost | None:
+    """Cost of a grid, from the processor time of stored runs of that data set and method.
 
     Times are medians of seconds per epoch, so that the compilation in a worker's first run does not count.
 
@@ -69,18 +74,16 @@ def grid_cost(grid: Sequence[RunSpec], plan: HalvingPlan, records: Iterable[Reco
     for record in records:
         spec = record.spec
         if (spec.dataset, spec.method) == (grid[0].dataset, grid[0].method) and spec.epochs:
-            rows = 1 - spec.validation_share
-            rates.setdefault(spec.max_parents, []).append(record.result.cpu_seconds / (spec.epochs * rows))
+            share = 1 - spec.validation_share
+            rates.setdefault(spec.max_parents, []).append(record.result.cpu_seconds / (spec.epochs * share))
     if not rates:
         return None
     medians = {k: float(np.median(values)) for k, values in rates.items()}
-    costs = [medians.get(spec.max_parents, max(medians.values())) * (spec.epochs or 0) for spec in grid]
-    mean_rate = sum(costs) / sum(spec.epochs or 0 for spec in grid)
-    search_epochs = plan.n_epochs * (1 - VALIDATION_SHARE) + plan.epochs
+    seconds = sum(medians.get(spec.max_parents, max(medians.values())) * (spec.epochs or 0) for spec in grid)
     return GridCost(
         n_runs=len(grid),
-        grid_hours=sum(costs) / _SECONDS_PER_HOUR,
-        search_hours=mean_rate * search_epochs / _SECONDS_PER_HOUR,
+        grid_hours=seconds / _SECONDS_PER_HOUR,
+        seconds_per_epoch=seconds / sum(spec.epochs or 0 for spec in grid),
         n_measured=sum(map(len, rates.values())),
         is_complete={spec.max_parents for spec in grid} <= medians.keys(),
     )
