@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 EXTRAS_demo  := plots,cli
 EXTRAS_test  := test
 EXTRAS_lint  := lint
-EXTRAS_bench := torch,plots,cli,frames
+EXTRAS_bench := bench
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

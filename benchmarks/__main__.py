@@ -1,28 +1,66 @@
-"""``python -m benchmarks [steps] [start]``: measure speed against what users could pick instead.
+"""``python -m benchmarks [section ...]``: measure speed against what users could pick instead.
 
-Times are compared as ratios within one run; they depend on the machine and on what else it does.
+Without sections everything is measured, and the page ``docs/benchmarks.md`` with its picture is written anew. With some
+sections the results are only printed, unless ``--write`` is given; then the page holds these sections alone. Times are
+compared as ratios within one run; they depend on the machine and on what else it does. Set TANAGER_DATA to the folder
+of the discretised data sets for the errors beside the times.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import os
-import platform
+import json
+import sys
+from pathlib import Path
 
-_SECTIONS = ("steps", "start")
+from benchmarks import machine
+from benchmarks.page import write_page
+from benchmarks.records import Section
+
+SECTIONS = (
+    "steps",
+    "letter",
+    "threads",
+    "chow_liu",
+    "predict",
+    "growth",
+    "limits",
+    "discretise",
+    "memory",
+    "tables",
+    "start",
+)
 
 
-def main() -> None:
+def measure(name: str) -> Section:
+    """Run one section."""
+    return importlib.import_module(f"benchmarks.{name}").run()
+
+
+def main(arguments: list[str] | None = None) -> None:
     """Run the sections asked for, all by default."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("sections", nargs="*", choices=[*_SECTIONS, []], help="what to measure; default is everything")
-    asked = parser.parse_args().sections or _SECTIONS
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
-    for section in asked:
-        for line in importlib.import_module(f"benchmarks.{section}").run():
-            print(line, flush=True)
-        print()
+    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; default is all")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md though only some are measured")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to a file")
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.sections) - set(SECTIONS))
+    if unknown:
+        parser.error(f"no section {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
+    about = f"{machine.describe()}; load at the start {machine.load()}"
+    print(about, flush=True)
+    sections = []
+    for name in options.sections or SECTIONS:
+        section = measure(name)
+        sections.append(section)
+        print("\n".join(["", *section.text()]), flush=True)
+    if options.json:
+        record = {"machine": about, "sections": [section.as_dict() for section in sections]}
+        options.json.write_text(json.dumps(record, indent=2) + "\n")
+    if options.write or not options.sections:
+        typed = " ".join(["python -m benchmarks", *(sys.argv[1:] if arguments is None else arguments)])
+        write_page(sections, about, typed)
 
 
 if __name__ == "__main__":

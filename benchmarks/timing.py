@@ -1,26 +1,42 @@
 """Timing of rivals in turns, warmed up: medians with quartiles.
 
-Work on one thread is measured in processor time, which hardly depends on what else the machine does.
+Work on one thread is measured in processor time, which hardly depends on what else the machine does. Only where threads
+are compared is it wall time; then the best of several rounds counts, since others can only make a round slower.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+Result = TypeVar("Result")
+
 
 class Timing(NamedTuple):
-    """Milliseconds of one call."""
+    """Milliseconds of one call.
+
+    >>> str(Timing(0.349, 0.323, 0.363)), str(Timing(26000.0, 26000.0, 26000.0))
+    ('349 us (323 to 363)', '26 s')
+    """
 
     median: float
     low: float  # lower quartile
     high: float  # upper quartile
 
     def __str__(self) -> str:
-        return f"{self.median:.3g} ({self.low:.3g} to {self.high:.3g})"
+        unit, scale = next(
+            ((unit, scale) for unit, scale in (("us", 1e-3), ("ms", 1.0)) if self.median < 1e3 * scale), ("s", 1e3)
+        )
+        median, low, high = (value / scale for value in self)
+        spread = f" ({low:.3g} to {high:.3g})" if high > low else ""
+        return f"{median:.3g} {unit}{spread}"
+
+    def times(self, factor: float) -> Timing:
+        """The time of so many calls."""
+        return Timing(*(value * factor for value in self))
 
 
 def time_in_turns(
@@ -50,6 +66,27 @@ def time_in_turns(
                 call()
             seen[name].append((time.process_time() - start) / n_calls * 1e3)
     return {name: Timing(*np.percentile(values, [50, 25, 75])) for name, values in seen.items()}
+
+
+def time_once(call: Callable[[], Result]) -> tuple[Timing, Result]:
+    """Time one call of something too slow to repeat."""
+    start = time.process_time()
+    result = call()
+    taken = (time.process_time() - start) * 1e3
+    return Timing(taken, taken, taken), result
+
+
+def best_wall(rivals: dict[str, Callable[[], object]], *, rounds: int = 7) -> dict[str, Timing]:
+    """Wall time of each rival in turns, after one call each: best, best, and median of the rounds."""
+    for call in rivals.values():
+        call()
+    seen: dict[str, list[float]] = {name: [] for name in rivals}
+    for _ in range(rounds):
+        for name, call in rivals.items():
+            start = time.perf_counter()
+            call()
+            seen[name].append((time.perf_counter() - start) * 1e3)
+    return {name: Timing(min(values), min(values), float(np.median(values))) for name, values in seen.items()}
 
 
 def ratio(slow: Timing, fast: Timing) -> float:

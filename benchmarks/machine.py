@@ -1,0 +1,114 @@
+"""What the machine is and what it can do: copy bandwidth and multiply-add rate, measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from tanager._jit import kernel
+
+_PACKAGES = ("numpy", "numba", "scikit-learn", "torch", "pyagrum", "lightgbm", "interpret-core")
+
+# Multiply-adds of one entry in one call of the kernel.
+_CHAIN = 32
+
+
+def describe() -> str:
+    """Processor, cores, system and versions, in one line."""
+    packages = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
+    cores = os.cpu_count()
+    return f"{_processor()}, {cores} cores, {platform.system()}, Python {platform.python_version()}; {packages}"
+
+
+def load() -> str:
+    """How many processes wanted a core in the last minute, where the system tells."""
+    try:
+        return f"{os.getloadavg()[0]:.1f}"
+    except (AttributeError, OSError):
+        return "unknown"
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def copy_call(working_set: int) -> tuple[Callable[[], object], int]:
+    """A copy between two arrays that take ``working_set`` bytes together, and the bytes that a call moves.
+
+    A byte that is read and written counts twice. Small copies are repeated, so that a call is no overhead.
+    """
+    half = max(working_set // 2, 4096)
+    source, target = np.ones(half, np.uint8), np.zeros(half, np.uint8)
+    n_copies = max(1, (1 << 24) // half)
+
+    def copy() -> None:
+        for _ in range(n_copies):
+            np.copyto(target, source)
+
+    return copy, 2 * half * n_copies
+
+
+@kernel
+def _multiply_add(values: np.ndarray, n_passes: int) -> None:
+    """Chains of multiply-adds on each entry; neighbouring entries are independent of each other."""
+    a, b = np.float32(0.999), np.float32(0.001)
+    for _ in range(n_passes):
+        for k in range(values.shape[0]):
+            x = values[k]
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            x = x * a + b
+            values[k] = x
+
+
+def multiply_add_call() -> tuple[Callable[[], object], int]:
+    """Multiply-adds in single precision on numbers in the first cache, and how many a call makes."""
+    values = np.ones(2048, np.float32)
+    n_passes = 200
+    return lambda: _multiply_add(values, n_passes), _CHAIN * len(values) * n_passes
