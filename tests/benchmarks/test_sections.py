@@ -13,7 +13,6 @@ from benchmarks.records import Row, Section, Target
 from benchmarks.shapes import SHAPES, random_candidates
 from benchmarks.timing import Timing, best_wall, time_in_turns
 
-
 _MARKS = {"memory": pytest.mark.slow, "steps": pytest.mark.slow}
 
 
