@@ -126,6 +126,13 @@ def test_workers_end_when_the_work_is_stopped(monkeypatch):
     assert multiprocessing.active_children() == []
 
 
+def test_no_more_workers_than_runs(monkeypatch):
+    monkeypatch.setattr(local_pool, "_work", light_worker.answer_once)
+    with closing(LocalPool(4).run(SPECS[:1])) as outcomes:
+        next(outcomes)
+        assert len(multiprocessing.active_children()) == 1
+
+
 def test_no_specs_need_no_workers():
     assert list(LocalPool(2).run([])) == []
 

@@ -43,11 +43,7 @@ class LocalPool:
         workers: list[_Worker] = []
         try:
             while True:
-                while waiting and len(workers) < self.n_workers:
-                    workers.append(_Worker())
-                for worker in workers:
-                    if worker.spec is None and waiting:
-                        worker.give(waiting.popleft())
+                self._share_out(waiting, workers)
                 busy = [worker for worker in workers if worker.spec is not None]
                 if not busy:
                     return
@@ -66,6 +62,15 @@ class LocalPool:
         finally:
             for worker in workers:
                 worker.stop()
+
+    def _share_out(self, waiting: deque[RunSpec], workers: list[_Worker]) -> None:
+        """Give runs to idle workers, and to new ones while there may be more."""
+        idle = [worker for worker in workers if worker.spec is None]
+        while waiting and (idle or len(workers) < self.n_workers):
+            if not idle:
+                workers.append(_Worker())
+                idle.append(workers[-1])
+            idle.pop().give(waiting.popleft())
 
 
 class _Worker:
