@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import sys
 from pathlib import Path
 
 from benchmarks import machine
@@ -59,8 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
         record = {"machine": about, "sections": [section.as_dict() for section in sections]}
         options.json.write_text(json.dumps(record, indent=2) + "\n")
     if options.write or not options.sections:
-        typed = " ".join(["python -m benchmarks", *(sys.argv[1:] if arguments is None else arguments)])
-        write_page(sections, about, typed)
+        write_page(sections, about, " ".join(["python -m benchmarks", *options.sections]))
 
 
 if __name__ == "__main__":

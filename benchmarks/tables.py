@@ -1,0 +1,149 @@
+"""Tables as users have them: default fits straight from CSV files, and the cost of summing missing cells out.
+
+Reads ``extra/adult.csv.gz`` and others from the folder that TANAGER_DATA names. The peer is scikit-learn's histogram
+gradient boosting, which wants words as a pandas category; that is not counted in its time. A first fit to few rows
+compiles. The cost of missing cells is measured on scikit-learn's digits, repeated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_digits
+from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
+
+from benchmarks.data import error_percent
+from benchmarks.records import Row, Section
+from benchmarks.timing import Timing, ratio, time_in_turns, time_once
+from tanager import TANClassifier
+
+_MANY_ROWS = 100_000
+
+
+class Split(NamedTuple):
+    """Rows to learn from and rows to test on, as they are in the files."""
+
+    X: pd.DataFrame
+    y: pd.Series
+    X_test: pd.DataFrame
+    y_test: pd.Series
+
+    def head(self, n_rows: int) -> Split:
+        """The first rows of each part."""
+        return Split(*(part.iloc[:n_rows] for part in self))
+
+
+def extra_folder() -> Path | None:
+    """Folder of the CSV files, or None if there is none."""
+    folder = Path(os.environ.get("TANAGER_DATA", "")) / "extra"
+    return folder if os.environ.get("TANAGER_DATA") and folder.is_dir() else None
+
+
+def read_adult(folder: Path) -> Split:
+    """Census data with UCI's split; a question mark is a missing cell."""
+    frame = pd.read_csv(folder / "adult.csv.gz", na_values="?")
+    is_train = frame.pop("split") == "train"
+    return _split(frame[is_train], frame[~is_train], "income")
+
+
+def read_mushroom(folder: Path) -> Split:
+    """Mushrooms, every third for the test."""
+    frame = pd.read_csv(folder / "mushroom.csv.gz", na_values="?")
+    is_test = np.arange(len(frame)) % 3 == 0
+    return _split(frame[~is_test], frame[is_test], "class")
+
+
+def read_kddcup99(folder: Path) -> Split:
+    """Network connections; the test file has services and kinds of attack that the training file has not."""
+    train, test = (pd.read_csv(folder / f"kddcup99_{part}.csv.gz") for part in ("10pct_train", "corrected_test"))
+    return _split(train, test, "label")
+
+
+_READERS: dict[str, Callable[[Path], Split]] = {
+    "adult": read_adult,
+    "mushroom": read_mushroom,
+    "kddcup99": read_kddcup99,
+}
+
+
+def run(*, tiny: bool = False) -> Section:
+    """Measure."""
+    title = "Tables with words and missing cells, one thread"
+    rows = _summing_out(n_rows=1_000 if tiny else 20_000)
+    folder = extra_folder()
+    if folder is None:
+        return Section(title, rows, missing=["extra/adult.csv.gz (set TANAGER_DATA to the folder that holds extra)"])
+    for name, read in _READERS.items():
+        split = read(folder).head(500) if tiny else read(folder)
+        ours: dict[str, Any] = {"TANClassifier()": TANClassifier(random_state=0)}
+        if len(split.y) > _MANY_ROWS:
+            ours["batch_size=1000, epochs=10"] = TANClassifier(batch_size=1000, epochs=10, random_state=0)
+        theirs = _measure(HistGradientBoostingClassifier(random_state=0), _as_categories(split))
+        rows += [_row(f"{name}, {label}", _measure(it, split), theirs) for label, it in ours.items()]
+    return Section(title, rows)
+
+
+def _summing_out(n_rows: int) -> list[Row]:
+    """Time to predict with a share of the cells missing against that with none."""
+    X, y = load_digits(return_X_y=True)
+    classifier = TANClassifier("chow-liu", parameters="ml").fit(X[::2], y[::2])
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, len(X) // 2, n_rows) * 2 + 1
+    tables = {"0 %": X[rows]}
+    for share in (0.01, 0.1, 0.5):
+        tables[f"{100 * share:.0f} %"] = np.where(rng.random((n_rows, X.shape[1])) < share, np.nan, X[rows])
+    rivals = {label: (lambda table=table: classifier.predict_proba(table)) for label, table in tables.items()}
+    times = time_in_turns(rivals, rounds=5, warm_up=1)
+    errors = {label: error_percent(classifier.predict(table), y[rows]) for label, table in tables.items()}
+    return [
+        Row(
+            f"predict_proba, {n_rows:,} digits, {label} of the cells missing",
+            times[label],
+            "none missing",
+            times["0 %"],
+            ratio(times[label], times["0 %"]),
+            None,
+            f"test error {errors[label]:.2f} %, none missing {errors['0 %']:.2f} %",
+        )
+        for label in list(tables)[1:]
+    ]
+
+
+class _Result(NamedTuple):
+    fit: Timing
+    predict: Timing
+    error: float
+
+
+def _measure(classifier: Any, split: Split) -> _Result:
+    with threadpool_limits(1):
+        few = split.head(200)
+        classifier.fit(few.X, few.y).predict(few.X)
+        fit, _ = time_once(lambda: classifier.fit(split.X, split.y))
+        predict, predicted = time_once(lambda: classifier.predict(split.X_test))
+    return _Result(fit, predict, error_percent(predicted, split.y_test.to_numpy()))
+
+
+def _row(what: str, ours: _Result, theirs: _Result) -> Row:
+    accuracy = (
+        f"test error {ours.error:.2f} %, boosting {theirs.error:.2f} %; predict {ours.predict}, "
+        f"boosting {theirs.predict}"
+    )
+    return Row(f"fit, {what}", ours.fit, "gradient boosting", theirs.fit, ratio(theirs.fit, ours.fit), None, accuracy)
+
+
+def _split(train: pd.DataFrame, test: pd.DataFrame, target: str) -> Split:
+    return Split(train.drop(columns=target), train[target], test.drop(columns=target), test[target])
+
+
+def _as_categories(split: Split) -> Split:
+    """Words as categories of the training rows."""
+    words = split.X.select_dtypes(exclude="number").columns
+    dtypes = {name: pd.CategoricalDtype(sorted(split.X[name].dropna().unique())) for name in words}
+    return split._replace(X=split.X.astype(dtypes), X_test=split.X_test.astype(dtypes))
