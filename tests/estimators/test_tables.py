@@ -459,3 +459,17 @@ def test_the_memory_of_a_fit_can_be_asked_for(iris):
     classifier = TANClassifier("none", **QUICK).fit(*iris)
     network = classifier.network_
     assert network.layout.training_bytes == 12 * (network.n_parameters - network.n_classes)
+
+
+def test_memory_is_known_before_a_fit():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (500, 6))
+    y = rng.integers(0, 3, 500)
+    options = {"categorical_features": range(6), "random_state": 0}
+    classifier = TANClassifier("all", **options)
+    needed = classifier.memory_needed(X, y)
+    n_entries = (15 * 4 * 4 + 6 * 4) * 3  # all pairs, and a table without a parent for each feature
+    assert needed == 500 * 6 + 2 * 500 * 8 + 12 * n_entries
+    assert not hasattr(classifier, "encoder_")
+    chow_liu = TANClassifier("chow-liu", parent_dropout=0.1, **options)
+    assert chow_liu.memory_needed(X, y) == 500 * 6 + 2 * 500 * 8 + 12 * (5 * 4 * 4 + 6 * 4) * 3

@@ -13,6 +13,7 @@ from tanager.model import (
     Layout,
     Network,
     ParentDistribution,
+    check_memory,
     class_log_prior,
     make_layout,
     table_log_frequencies,
@@ -84,7 +85,8 @@ def fit_gradient(
     on_epoch = ProgressBar(settings.epochs) if verbose else None
     phi = None
     if settings.parent_dropout > 0:
-        layout, phi = _with_tables_to_fall_back_on(layout)
+        layout, phi = with_tables_to_fall_back_on(layout)
+        check_memory(layout)
     state = initial_state(layout, noise, phi)
     train(state, layout, problem, loss, settings, noise, n_threads=n_threads, on_epoch=on_epoch)
     distribution = structure_of(state, layout)
@@ -97,7 +99,7 @@ def fit_gradient(
     return Fitted(network, distribution, state.history)
 
 
-def _with_tables_to_fall_back_on(layout: Layout) -> tuple[Layout, FloatArray]:
+def with_tables_to_fall_back_on(layout: Layout) -> tuple[Layout, FloatArray]:
     """Give every feature a table without a parent, and phi under which the added ones are never drawn."""
     old = layout.parent_sets
     new = old.with_no_parent()

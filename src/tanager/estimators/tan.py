@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +15,7 @@ from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.data import Binning, MDLPBinning, QuantileBinning, TableEncoder, resolve_categorical
 from tanager.data.binning import check_max_bins
-from tanager.estimators.fitting import Rows, fit_closed_form, fit_gradient
+from tanager.estimators.fitting import Rows, fit_closed_form, fit_gradient, with_tables_to_fall_back_on
 from tanager.estimators.inputs import read_classes, read_table, read_weights
 from tanager.estimators.options import check_numbers, check_pair
 from tanager.estimators.probabilities import softmax_rows
@@ -314,6 +314,31 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
                 f"parameters='ml' needs one fixed structure, but structure={self.structure!r} is a search: use 'none', "
                 "'random', 'chow-liu' or a list of parents, or parameters='gradient'"
             )
+
+    def memory_needed(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:
+        """Bytes that a fit to these rows would take beyond the table itself: codes, classes, order and tables.
+
+        The table is binned and encoded to find out, but nothing is trained and the classifier stays as it is. What
+        binning takes in passing is not counted (see docs/tables.md).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> TANClassifier().memory_needed(*load_iris(return_X_y=True)) < 100_000
+        True
+        """
+        probe = clone(self)
+        rows = probe.encode_training(X, y, sample_weight)
+        layout = probe._make_layout(rows, seed=0)
+        if self.parent_dropout > 0:
+            layout, _ = with_tables_to_fall_back_on(layout)
+        of_rows = rows.codes.nbytes + 2 * rows.y.nbytes + (0 if rows.weight is None else rows.weight.nbytes)
+        return of_rows + layout.training_bytes
 
     @property
     def parent_probabilities_(self) -> FloatArray:

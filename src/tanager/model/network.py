@@ -86,7 +86,7 @@ class Network:
         log_joint = np.empty((len(codes), self.n_classes))
         incomplete = self._run(network_log_joint, codes, log_joint, n_threads)
         if len(incomplete):
-            self._sum_out(incomplete, codes, log_joint)
+            self._sum_out(incomplete, codes, log_joint, n_threads)
         return log_joint
 
     def predict(self, codes: IntArray, n_threads: int = 1) -> NDArray[np.int64]:
@@ -96,7 +96,7 @@ class Network:
         if len(incomplete):
             part = np.ascontiguousarray(codes[incomplete])
             log_joint = np.empty((len(part), self.n_classes))
-            self._sum_out(np.arange(len(part)), part, log_joint)
+            self._sum_out(np.arange(len(part)), part, log_joint, n_threads)
             classes[incomplete] = log_joint.argmax(axis=1)
         return classes
 
@@ -108,6 +108,13 @@ class Network:
             crew.run(kernel, ranges, self.theta, self.log_prior, self.layout.tables, codes, out, is_complete)
         return np.flatnonzero(~is_complete)
 
-    def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray) -> None:
+    def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray, n_threads: int) -> None:
+        """Fill the given rows, whose unknown values are summed out."""
         order = topological_order(self.parents) if self.is_bayesian_network else np.empty(0, np.int64)
-        marginal_log_joint(rows, self.theta, self.log_prior, self.layout.tables, order, codes, log_joint)
+        model = (self.theta, self.log_prior, self.layout.tables, order)
+
+        def sum_out(lo: int, hi: int) -> None:
+            marginal_log_joint(rows[lo:hi], *model, codes, log_joint)
+
+        with Crew(n_threads) as crew:
+            crew.run(sum_out, crew.split(len(rows)))
