@@ -50,7 +50,7 @@ def conditional_mutual_information(
     n_features = codes.shape[1]
     information = np.zeros((n_features, n_features))
     check_bytes(
-        crew.n_threads * int(cards.max()) ** 2 * (int(y.max()) + 1) * 8,
+        crew.n_threads * 2 * int(cards.max()) ** 2 * (int(y.max()) + 1) * 8,
         "the counts of one pair of features would take",
         "lower max_bins or max_categories, or leave out features with many values",
     )
