@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from benchmarks.records import Row, Section
 
@@ -74,14 +75,19 @@ def _page(sections: list[Section], machine: str, command: str, is_drawn: bool) -
 
 
 def _table_row(row: Row) -> str:
-    cells = [row.what, row.ours, row.peer, row.theirs, f"{row.ratio:.3g}", row.target or "", row.verdict, row.accuracy]
+    cells = [row.what, row.ours, row.peer, row.theirs, _number(row.ratio), row.target or "", row.verdict, row.accuracy]
     return "| " + " | ".join(str(cell).replace("|", "/") for cell in cells) + " |"
 
 
 def draw_ratios(sections: list[Section], path: Path) -> bool:
     """Draw the ratios that have a target as bars, each with a mark at its target; False without matplotlib or rows."""
     rows = [row for section in sections for row in section.rows if row.target and row.ratio > 0]
-    if not rows:
+    panels = {
+        "times faster: the more the better": [row for row in rows if not row.target.at_most],
+        "times as much: the less the better": [row for row in rows if row.target.at_most],
+    }
+    panels = {label: bars for label, bars in panels.items() if bars}
+    if not panels:
         return False
     try:
         import matplotlib
@@ -91,23 +97,31 @@ def draw_ratios(sections: list[Section], path: Path) -> bool:
     from matplotlib import pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": "tanager", "font.size": 8}):
-        figure, axes = plt.subplots(figsize=(9, 0.24 * len(rows) + 1.0), layout="constrained")
-        colours = ["#2a788e" if row.verdict == "met" else "#c0504d" for row in rows]
-        axes.barh(range(len(rows)), [row.ratio for row in rows], color=colours, height=0.7)
-        axes.plot([row.target.value for row in rows], range(len(rows)), "k|", markersize=9, label="target")
-        for place, row in enumerate(rows):
-            axes.annotate(f"{row.ratio:.3g}", (row.ratio, place), (3, 0), textcoords="offset points", va="center")
-        axes.set_yticks(range(len(rows)), [_bar_label(row) for row in rows])
-        axes.set_xscale("log")
-        axes.invert_yaxis()
-        axes.margins(x=0.08, y=0.01)
-        axes.set_xlabel("ratio: times faster, or, where the target is at most, times larger than the other")
-        axes.legend(loc="lower right")
+        lengths = [len(bars) for bars in panels.values()]
+        size = (9, 0.22 * sum(lengths) + 0.7 * len(panels))
+        figure, columns = plt.subplots(
+            len(panels), figsize=size, height_ratios=lengths, layout="constrained", squeeze=False
+        )
+        for axes, (label, bars) in zip(columns.flat, panels.items(), strict=True):
+            _draw_panel(axes, bars, label)
         figure.savefig(path, format="svg", metadata={"Date": None})
         plt.close(figure)
     return True
 
 
-def _bar_label(row: Row) -> str:
-    direction = "at most" if row.target and row.target.at_most else "at least"
-    return f"{row.what}; {row.peer} ({direction} {row.target.value:g})" if row.target else row.what
+def _draw_panel(axes: Any, rows: list[Row], label: str) -> None:
+    """Bars from the top down, with the ratio of each at the right."""
+    places = range(len(rows))
+    colours = ["#2a788e" if row.verdict == "met" else "#c0504d" for row in rows]
+    axes.barh(places, [row.ratio for row in rows], color=colours, height=0.7)
+    axes.plot([row.target.value for row in rows], places, "k|", markersize=9)
+    for place, row in enumerate(rows):
+        axes.text(1.01, place, _number(row.ratio), transform=axes.get_yaxis_transform(), va="center")
+    axes.set_yticks(places, [f"{row.what}; {row.peer}" for row in rows])
+    axes.set_xscale("log")
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel(f"{label}; | target, red: missed")
+
+
+def _number(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.3g}"
