@@ -11,8 +11,8 @@ This library has two schedules, both much shorter, with a higher learning rate:
 * "fixed": the structure that this configuration ends with after the 500 epochs of the paper, given, so that the time to
   find it is not in the figure. Each feature may still drop its parent in a step, which regularises.
 
-Their settings were picked among about eighty by the test error, as the paper picks its own. The seeds of the figures are
-none that this search saw. Errors differ by 0.2 points from seed to seed, so that ten are averaged.
+Their settings were picked among about eighty by the test error, as the paper picks its own. The seeds of the figures
+are none that this search saw. Errors differ by 0.2 points from seed to seed, so that ten are averaged.
 """
 
 from __future__ import annotations
