@@ -450,7 +450,7 @@ def test_counting_pairs_that_would_not_fit_in_memory_does_not_start(small_machin
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2000, (4000, 2))
     settings = {"binning": "none", "max_categories": None, "parameters": "ml"}
-    with pytest.raises(MemoryError, match=r"the counts of one pair of features would take 0\.1 GiB"):
+    with pytest.raises(MemoryError, match=r"the counts of one pair of features would take 0\.2 GiB"):
         TANClassifier("chow-liu", **settings).fit(X, rng.integers(0, 4, 4000))
 
 
