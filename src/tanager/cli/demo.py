@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from tanager.estimators import TANClassifier
-from tanager.report import save_structure
+from tanager.pictures import save_structure
 
 _SHAPE = (8, 8)
 # Chosen on a third of the training rows: there are few of them, so more epochs than by default.

@@ -4,6 +4,7 @@ from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Table, as_table, resolve_categorical
 from tanager.data.encoding import TableEncoder
+from tanager.data.labels import unique_labels, value_labels
 from tanager.data.mdlp import MDLPBinning, mdlp_column_cuts, mdlp_cuts
 
 __all__ = [
@@ -19,4 +20,6 @@ __all__ = [
     "mdlp_cuts",
     "quantile_cuts",
     "resolve_categorical",
+    "unique_labels",
+    "value_labels",
 ]

@@ -28,6 +28,7 @@ from tanager.data.coders import (
     sort_categories,
 )
 from tanager.data.columns import Table
+from tanager.data.labels import unique_labels, value_labels
 
 Missing = Literal["value", "ignore"]
 
@@ -129,6 +130,21 @@ class TableEncoder:
             for key, column in zip(keys, self.columns, strict=True)
             if isinstance(column, CategoryColumn) and column.pooled.size
         }
+
+    @property
+    def feature_labels(self) -> list[str]:
+        """Names of the columns, all different; x0, x1, ... where the training table had none."""
+        return unique_labels([f"x{index}" for index in range(len(self.columns))] if self.names is None else self.names)
+
+    def value_labels(self, feature: int) -> list[str]:
+        """What each code of a column stands for, in words.
+
+        >>> from tanager.data import QuantileBinning, as_table
+        >>> table = as_table(np.array([["red"], ["blue"]], dtype=object))
+        >>> TableEncoder.fit(table, table.is_categorical, None, QuantileBinning(2)).value_labels(0)
+        ['blue', 'red']
+        """
+        return value_labels(self.columns[feature])
 
     def encode(self, table: Table, n_threads: int = 1) -> NDArray[Any]:
         """Turn a table into codes.

@@ -1,13 +1,87 @@
-"""Options that must be numbers: checked before anything else is done, so that the error names the option.
+"""Options of the estimators: checked before anything else is done, and turned into what the layers below take.
 
-Which range an option may have is for the layer below that uses it to say.
+An option that must be a number is refused here, so that the error names it; which range it may have is for the layer
+below that uses it to say.
 """
 
 from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from tanager.data import Binning, MDLPBinning, QuantileBinning
+from tanager.data.binning import check_max_bins
+from tanager.losses import ConditionalLikelihood, Hybrid, Loss, Margin, NegativeLogLikelihood
+from tanager.training import TrainingSettings
+
+if TYPE_CHECKING:
+    from tanager.estimators.tan import TANClassifier
+
+_QUANTILES = 10  # bins of a numeric column that is cut at quantiles
+
+_NUMBERS = (
+    "max_parents",
+    "lam",
+    "gamma",
+    "eta",
+    "smoothing",
+    "epochs",
+    "batch_size",
+    "learning_rate",
+    "learning_rate_decay",
+    "structure_learning_rate",
+    "parent_dropout",
+)
+
+
+def make_settings(estimator: TANClassifier) -> TrainingSettings:
+    """Check the parameters of training, and put them together."""
+    if estimator.parameters not in ("gradient", "ml"):
+        raise ValueError(f"parameters must be 'gradient' or 'ml', got {estimator.parameters!r}")
+    limits = [name for name in ("max_bins", "max_categories") if getattr(estimator, name) is not None]
+    check_numbers({name: getattr(estimator, name) for name in (*_NUMBERS, *limits)})
+    if estimator.max_bins is not None:
+        check_max_bins(estimator.max_bins)
+    check_pair("tau", estimator.tau)
+    if estimator.smoothing <= 0:
+        raise ValueError(f"smoothing must be above 0, got {estimator.smoothing!r}")
+    return TrainingSettings(
+        epochs=estimator.epochs,
+        batch_size=estimator.batch_size,
+        learning_rate=estimator.learning_rate,
+        learning_rate_decay=estimator.learning_rate_decay,
+        structure_learning_rate=estimator.structure_learning_rate,
+        tau=estimator.tau,
+        optimiser=estimator.optimiser,
+        parent_dropout=estimator.parent_dropout,
+    )
+
+
+def make_binning(estimator: TANClassifier, labels: NDArray[Any], n_threads: int) -> Binning:
+    """How numeric columns are cut, given the classes of the rows."""
+    if estimator.binning == "mdlp":
+        return MDLPBinning(labels, max_bins=estimator.max_bins, n_threads=n_threads)
+    if estimator.binning in ("quantile", "none"):
+        return QuantileBinning(_QUANTILES if estimator.max_bins is None else estimator.max_bins)
+    raise ValueError(f"binning must be 'mdlp', 'quantile' or 'none', got {estimator.binning!r}")
+
+
+def make_loss(estimator: TANClassifier) -> Loss:
+    """The loss by its name, or the user's own."""
+    if callable(estimator.loss):
+        return estimator.loss
+    if estimator.loss == "hybrid":
+        return Hybrid(estimator.lam, estimator.gamma, estimator.eta)
+    if estimator.loss == "margin":
+        return Margin(estimator.gamma, estimator.eta)
+    if estimator.loss == "nll":
+        return NegativeLogLikelihood()
+    if estimator.loss == "conditional":
+        return ConditionalLikelihood()
+    raise ValueError(f"loss must be 'hybrid', 'nll', 'margin', 'conditional' or a function, got {estimator.loss!r}")
 
 
 def check_numbers(options: dict[str, Any]) -> None:

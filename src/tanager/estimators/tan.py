@@ -13,34 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.data import Binning, MDLPBinning, QuantileBinning, TableEncoder, resolve_categorical
-from tanager.data.binning import check_max_bins
+from tanager.data import TableEncoder, resolve_categorical
 from tanager.estimators.fitting import Rows, fit_closed_form, fit_gradient, with_tables_to_fall_back_on
 from tanager.estimators.inputs import read_classes, read_table, read_weights
-from tanager.estimators.options import check_numbers, check_pair
+from tanager.estimators.options import make_binning, make_loss, make_settings
 from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.structures import make_parent_sets
-from tanager.losses import ConditionalLikelihood, Hybrid, Loss, Margin, NegativeLogLikelihood
+from tanager.losses import Loss
 from tanager.model import Layout, check_memory, conditional_mutual_information, make_layout
 from tanager.structure import ParentSets
 from tanager.training import Noise, TrainingSettings
 
 _DEFAULTS = TrainingSettings()
-_QUANTILES = 10  # bins of a numeric column that is cut at quantiles
-
-_NUMBERS = (
-    "max_parents",
-    "lam",
-    "gamma",
-    "eta",
-    "smoothing",
-    "epochs",
-    "batch_size",
-    "learning_rate",
-    "learning_rate_decay",
-    "structure_learning_rate",
-    "parent_dropout",
-)
 
 
 class TANClassifier(ClassifierMixin, BaseEstimator):
@@ -236,12 +220,12 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._settings(), self._loss()  # refuse wrong options before any work is done
+        make_settings(self), make_loss(self)  # refuse wrong options before any work is done
         return self.fit_encoded(self.encode_training(X, y, sample_weight))
 
     def fit_encoded(self, rows: Rows) -> Self:
         """Learn from rows that `encode_training` has encoded."""
-        settings, loss = self._settings(), self._loss()
+        settings, loss = make_settings(self), make_loss(self)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         layout = self._make_layout(rows, seed)
         check_memory(layout)
@@ -276,7 +260,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         is_categorical = resolve_categorical(table, self.categorical_features)
         if self.binning == "none":
             is_categorical = np.ones_like(is_categorical)
-        binning = self._binning(numbers)
+        binning = make_binning(self, numbers, self._n_threads())
         self.encoder_ = TableEncoder.fit(
             table, is_categorical, weight, binning, missing=self.missing, max_categories=self.max_categories
         )
@@ -378,45 +362,3 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
 
     def _n_threads(self) -> int:
         return effective_n_jobs(self.n_jobs)
-
-    def _settings(self) -> TrainingSettings:
-        """Check the parameters of training before anything else is done."""
-        if self.parameters not in ("gradient", "ml"):
-            raise ValueError(f"parameters must be 'gradient' or 'ml', got {self.parameters!r}")
-        limits = [name for name in ("max_bins", "max_categories") if getattr(self, name) is not None]
-        check_numbers({name: getattr(self, name) for name in (*_NUMBERS, *limits)})
-        if self.max_bins is not None:
-            check_max_bins(self.max_bins)
-        check_pair("tau", self.tau)
-        if self.smoothing <= 0:
-            raise ValueError(f"smoothing must be above 0, got {self.smoothing!r}")
-        return TrainingSettings(
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            learning_rate_decay=self.learning_rate_decay,
-            structure_learning_rate=self.structure_learning_rate,
-            tau=self.tau,
-            optimiser=self.optimiser,
-            parent_dropout=self.parent_dropout,
-        )
-
-    def _binning(self, labels: NDArray[Any]) -> Binning:
-        if self.binning == "mdlp":
-            return MDLPBinning(labels, max_bins=self.max_bins, n_threads=self._n_threads())
-        if self.binning in ("quantile", "none"):
-            return QuantileBinning(_QUANTILES if self.max_bins is None else self.max_bins)
-        raise ValueError(f"binning must be 'mdlp', 'quantile' or 'none', got {self.binning!r}")
-
-    def _loss(self) -> Loss:
-        if callable(self.loss):
-            return self.loss
-        if self.loss == "hybrid":
-            return Hybrid(self.lam, self.gamma, self.eta)
-        if self.loss == "margin":
-            return Margin(self.gamma, self.eta)
-        if self.loss == "nll":
-            return NegativeLogLikelihood()
-        if self.loss == "conditional":
-            return ConditionalLikelihood()
-        raise ValueError(f"loss must be 'hybrid', 'nll', 'margin', 'conditional' or a function, got {self.loss!r}")

@@ -18,7 +18,7 @@ from tanager.datasets import CATALOGUE
 from tanager.experiments.methods import TABLE_METHODS, applies
 from tanager.experiments.selection import Point, points_on_test
 from tanager.experiments.store import Record
-from tanager.report.drawing import import_matplotlib, save_figure
+from tanager.pictures.drawing import import_matplotlib, save_figure
 from tanager.report.hull import lower_hull
 
 # Colours that people with any colour vision tell apart (Okabe and Ito).

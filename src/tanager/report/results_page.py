@@ -13,6 +13,7 @@ from tanager.experiments.methods import METHODS
 from tanager.experiments.search import HalvingPlan
 from tanager.experiments.selection import Cell, method_cell, order_holds, table_cells
 from tanager.experiments.store import Record
+from tanager.files import written_whole
 
 # Largest distance to the paper, in points, that a learned column is meant to have.
 _TARGETS = {"letter": 0.35, "satimage": 0.35, "usps": 0.35, "mnist": 0.4}
@@ -78,9 +79,8 @@ def write_results_page(records: Sequence[Record], path: Path, figures: Iterable[
     ]
     text = "\n\n".join(parts) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def table_markdown(cells: Iterable[Cell]) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tanager.files import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,15 +32,7 @@ def save_figure(figure: Figure, folder: Path, name: str, formats: Sequence[str] 
     paths = []
     for suffix in formats:
         path = folder / f"{name}.{suffix}"
-        handle, temporary = tempfile.mkstemp(suffix=f".{suffix}", dir=folder)
-        os.close(handle)
-        try:
-            with context(_STYLE):
-                figure.savefig(temporary, dpi=150, bbox_inches="tight", metadata=_METADATA.get(suffix))
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with written_whole(path) as temporary, context(_STYLE):
+            figure.savefig(temporary, dpi=150, bbox_inches="tight", metadata=_METADATA.get(suffix))
         paths.append(path)
     return paths

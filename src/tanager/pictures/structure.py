@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import FloatArray, IntArray
+from tanager.files import written_whole
+from tanager.pictures.drawing import import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +47,7 @@ def draw_structure(
     parents = np.asarray(parents)
     widths = np.ones(len(parents)) if strength is None else np.asarray(strength)
     if ax is None:
-        _, ax = _import_matplotlib("pyplot").subplots(figsize=(7, 7) if image is not None else (10, 6))
+        _, ax = import_matplotlib("pyplot").subplots(figsize=(7, 7) if image is not None else (10, 6))
     if image is not None:
         ax.imshow(image, cmap="Greys", alpha=0.5)
         places = np.stack(np.unravel_index(np.arange(image.size), image.shape)[::-1], axis=1).astype(float)
@@ -66,25 +65,12 @@ def draw_structure(
 
 def save_structure(path: Path, parents: IntArray, strength: FloatArray | None, *, title: str, **options: Any) -> None:
     """Draw a structure (see `draw_structure`) to a file, which appears only when it is complete."""
-    figure = _import_matplotlib("figure").Figure(figsize=(7, 7))
+    figure = import_matplotlib("figure").Figure(figsize=(7, 7))
     ax = draw_structure(parents, strength, ax=figure.subplots(), **options)
     ax.set_title(title)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(suffix=path.suffix or ".png", dir=path.parent)
-    os.close(handle)
-    try:
-        figure.savefig(name, dpi=120, bbox_inches="tight")
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _import_matplotlib(module: str) -> Any:
-    try:
-        return importlib.import_module(f"matplotlib.{module}")
-    except ImportError as error:
-        raise ImportError("drawing needs matplotlib: pip install 'tanager[plots]'") from error
+    with written_whole(path) as temporary:
+        figure.savefig(temporary, dpi=120, bbox_inches="tight", format=path.suffix[1:] or "png")
 
 
 def _draw_arrows(ax: Any, places: NDArray[np.float64], parents: IntArray, widths: FloatArray, near: float) -> None:

@@ -1,0 +1,5 @@
+"""Pictures of what was learned, with matplotlib (the extra ``tanager[plots]``)."""
+
+from tanager.pictures.structure import draw_structure, save_structure
+
+__all__ = ["draw_structure", "save_structure"]
