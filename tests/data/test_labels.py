@@ -11,7 +11,10 @@ from tanager.data import CategoryColumn, NumericColumn, QuantileBinning, TableEn
         (NumericColumn(np.array([0.5])), ["< 0.5", ">= 0.5"]),
         (NumericColumn(np.array([1.00001, 1.00002])), ["< 1.00001", "1.00001 to 1.00002", ">= 1.00002"]),
         (CategoryColumn(np.array([1.0, 2.0])), ["1", "2"]),
-        (CategoryColumn(np.array([1, "1", "missing"], dtype=object), has_missing=True), ["1", "1 (2)", "missing", "missing (2)"]),
+        (
+            CategoryColumn(np.array([1, "1", "missing"], dtype=object), has_missing=True),
+            ["1", "1 (2)", "missing", "missing (2)"],
+        ),
         (CategoryColumn(np.array(["a"], dtype=object), np.array(["b", "c"], dtype=object)), ["a", "other"]),
     ],
 )

@@ -27,7 +27,7 @@ def test_readable_as_other_new_files_are(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no folder .*nowhere"), written_whole(tmp_path / "nowhere" / "a"):
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere"), written_whole(tmp_path / "nowhere" / "a"):
         pass
 
 
