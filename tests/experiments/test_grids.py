@@ -8,7 +8,7 @@ import pytest
 from tanager import paper_settings
 from tanager.datasets import CATALOGUE, load_dataset
 from tanager.experiments import published_draws
-from tanager.experiments.grids import best_published, expand, paper_grid, published_spec, sample_grid
+from tanager.experiments.grids import best_margin, best_published, expand, paper_grid, published_spec, sample_grid
 from tanager.experiments.methods import METHODS, TABLE_METHODS, methods_for
 from tanager.experiments.spaces import search_space
 
@@ -152,3 +152,17 @@ def test_every_search_space_fits_its_data(method):
         if spec.max_parents is not None:
             largest = max(len(candidates) for candidates in space.to_lists())
             assert largest == spec.max_parents + 1
+
+
+def test_draws_around_a_point_begin_at_it():
+    lam, gamma = best_margin("letter")
+    drawn = sample_grid(paper_grid("letter", "random"), 100, around=(lam, gamma))
+    assert {(spec.lam, spec.gamma) for spec in drawn} == {(lam, gamma)}
+    assert len({(spec.ordering, spec.draw, spec.learning_rate) for spec in drawn}) == 100
+
+
+def test_draws_around_a_point_go_outwards():
+    drawn = sample_grid(paper_grid("usps", "nb"), 1000, around=(100.0, 30.0))
+    distances = [np.hypot(np.log(spec.lam / 100.0), np.log(spec.gamma / 30.0)) for spec in drawn]
+    assert np.all(np.diff(distances) > -1e-8)
+    assert len(drawn) == 1000

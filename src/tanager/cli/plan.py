@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from tanager.datasets import find_entry
-from tanager.experiments.grids import Protocol, best_published, expand, paper_grid, sample_grid
+from tanager.experiments.grids import Protocol, best_margin, best_published, expand, paper_grid, sample_grid
 from tanager.experiments.methods import find_method, methods_for
 from tanager.experiments.search import HalvingPlan, HalvingSearch
 from tanager.experiments.spec import PAPER_EPOCHS, RunSpec
@@ -35,6 +36,8 @@ class RunOptions:
     orderings : tuple of str
     learning_rates : tuple of float
         Keep configurations that have one of these, or that have no such choice; empty for all.
+    around : (float, float), "published" or None
+        Prefer configurations near this lambda and gamma, or near those of the best published one.
     protocol : {"both", "test", "validation"}
     seed : int
     """
@@ -49,6 +52,7 @@ class RunOptions:
     max_parents: tuple[int, ...] = ()
     orderings: tuple[str, ...] = ()
     learning_rates: tuple[float, ...] = ()
+    around: tuple[float, float] | Literal["published"] | None = None
     protocol: Protocol = "both"
     seed: int = 0
 
@@ -103,7 +107,8 @@ def _configurations(options: RunOptions, dataset: str, method: str) -> list[RunS
             )
         n_default = DEFAULT_SEARCH_RUNS if options.is_search else DEFAULT_RUNS
         n_wanted = n_default if options.n_configurations is None else options.n_configurations
-        found = sample_grid(grid, n_wanted)
+        around = best_margin(dataset) if options.around == "published" else options.around
+        found = sample_grid(grid, n_wanted, around)
     return [_with_options(options, spec) for spec in found]
 
 
@@ -153,3 +158,20 @@ def _search_stages(options: RunOptions, store: Store) -> Iterator[Stage]:
         title = f"rung {number + 1} of {plan.n_rungs}, {epochs} epochs"
         yield Stage(title, specs if number else [*without_choice, *specs])
     yield Stage("best on all rows", [spec for search in searches for spec in search.refit(store)])
+
+
+def read_around(text: str | None) -> tuple[float, float] | Literal["published"] | None:
+    """The option ``--around``: "published", or a lambda and a gamma.
+
+    >>> read_around("110, 18")
+    (110.0, 18.0)
+    """
+    if text is None or text == "published":
+        return text
+    try:
+        lam, gamma = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"--around takes 'published' or LAMBDA,GAMMA such as 110,18; got {text!r}") from None
+    if not (0 < lam < float("inf") and 0 < gamma < float("inf")):
+        raise ValueError(f"--around takes a lambda and a gamma above 0, got {text!r}")
+    return lam, gamma

@@ -18,6 +18,7 @@ from tanager.cli.plan import (
     RunOptions,
     chosen_datasets,
     plan_stages,
+    read_around,
 )
 from tanager.cli.run_display import show_runs
 from tanager.datasets import CATALOGUE, DataError, load_dataset
@@ -86,6 +87,14 @@ def reproduce(
     learning_rate: Annotated[
         list[float] | None, typer.Option(help="Only configurations with this learning rate.", rich_help_panel=_RUNS)
     ] = None,
+    around: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LAMBDA,GAMMA",
+            help="Prefer configurations near these, or near the best published one: --around published.",
+            rich_help_panel=_RUNS,
+        ),
+    ] = None,
     protocol: Annotated[
         _Protocol,
         typer.Option(
@@ -128,6 +137,10 @@ def reproduce(
 
     tanager reproduce --table --figures figures
     """
+    try:
+        near = read_around(around)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     extra = [name for name, is_asked in (("pseudo", pseudo), ("recover", recover)) if is_asked]
     options = RunOptions(
         datasets=tuple(datasets or ()),
@@ -140,6 +153,7 @@ def reproduce(
         max_parents=tuple(max_parents or ()),
         orderings=tuple(ordering or ()),
         learning_rates=tuple(learning_rate or ()),
+        around=near,
         protocol=protocol.value,
         seed=seed,
     )
@@ -168,6 +182,8 @@ def _check(options: RunOptions, workers: int | None, scheduler: str | None) -> N
     """Refuse names that do not exist and options that exclude each other."""
     if options.n_configurations is not None and options.is_published:
         raise typer.BadParameter("--runs and --published exclude each other")
+    if options.around is not None and options.is_published:
+        raise typer.BadParameter("--around and --published exclude each other")
     if options.is_search and options.is_published:
         raise typer.BadParameter("--search and --published exclude each other")
     if workers is not None and scheduler is not None:

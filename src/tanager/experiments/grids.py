@@ -130,15 +130,50 @@ def best_published(dataset: str, method: str) -> list[RunSpec]:
     return [published_spec(dataset, method, number, learning_rate=rate, **choices) for rate in LEARNING_RATES]
 
 
-def sample_grid(grid: Sequence[RunSpec], n_configurations: int) -> list[RunSpec]:
+def sample_grid(
+    grid: Sequence[RunSpec], n_configurations: int, around: tuple[float, float] | None = None
+) -> list[RunSpec]:
     """Random configurations of a grid, without repetition; more of them contain those of fewer.
 
+    Parameters
+    ----------
+    grid : sequence of RunSpec
+    n_configurations : int
+    around : (float, float), optional
+        A lambda and a gamma. Those nearest to them, by their logarithms, come first; among equally near ones chance
+        decides.
+
+    Examples
+    --------
     >>> grid = paper_grid("letter", "nb")
     >>> sample_grid(grid, 3) == sample_grid(grid, 5)[:3]
     True
+    >>> [round(spec.lam) for spec in sample_grid(grid, 3, around=(110, 18))]
+    [101, 101, 81]
     """
-    chosen = np.random.RandomState(_SAMPLE_SEED).permutation(len(grid))[:n_configurations]
-    return [grid[i] for i in chosen]
+    order = np.random.RandomState(_SAMPLE_SEED).permutation(len(grid))
+    if around is not None:
+        order = order[np.argsort(_distances([grid[i] for i in order], around), kind="stable")]
+    return [grid[i] for i in order[:n_configurations]]
+
+
+def best_margin(dataset: str) -> tuple[float, float]:
+    """Lambda and gamma of the best published configuration of TAN Subset.
+
+    >>> lam, gamma = best_margin("letter")
+    >>> round(lam, 2), round(gamma, 2)
+    (110.42, 17.97)
+    """
+    found = best_published(dataset, "subset")
+    if not found:
+        raise ValueError(f"no configuration was published for {dataset}; name a lambda and a gamma instead")
+    return found[0].lam, found[0].gamma
+
+
+def _distances(configurations: Sequence[RunSpec], around: tuple[float, float]) -> Any:
+    """Distance in the plane of log lambda and log gamma; none for configurations without them."""
+    points = np.array([(spec.lam or 1.0, spec.gamma or 1.0) for spec in configurations])
+    return np.hypot(*np.log(points / np.array(around)).T).round(9)
 
 
 def expand(configuration: RunSpec, protocol: Protocol = "both") -> list[RunSpec]:
