@@ -51,6 +51,7 @@ def assert_same_bits(state, expected):
         assert array.tobytes() == array_expected.tobytes()
     assert (state.step, state.epoch) == (expected.step, expected.epoch)
     assert state.history == expected.history
+    assert state.path == expected.path
 
 
 class TestDoesNotDependOn:

@@ -22,6 +22,7 @@ from tanager.structure import maximum_arborescence
 from tanager.training import (
     History,
     Noise,
+    ParentPath,
     TrainingSettings,
     initial_state,
     keep_structure,
@@ -52,6 +53,7 @@ class Fitted(NamedTuple):
     network: Network
     distribution: ParentDistribution
     history: History
+    path: ParentPath
 
 
 def fit_closed_form(layout: Layout, rows: Rows, smoothing: float, n_threads: int) -> Fitted:
@@ -62,7 +64,7 @@ def fit_closed_form(layout: Layout, rows: Rows, smoothing: float, n_threads: int
     prior = class_log_prior(rows.y, weight, layout.n_classes, smoothing)
     distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
     network = Network.from_arena(layout, theta, prior, distribution.most_probable())
-    return Fitted(network, distribution, History())
+    return Fitted(network, distribution, History(), ParentPath())
 
 
 def fit_gradient(
@@ -96,7 +98,7 @@ def fit_gradient(
         keep_structure(state, chosen)
         train(state, layout, problem, loss, settings.for_refit(), noise, n_threads=n_threads)
     network = Network.from_arena(layout, state.theta.value, state.prior.value, chosen)
-    return Fitted(network, distribution, state.history)
+    return Fitted(network, distribution, state.history, state.path)
 
 
 def with_tables_to_fall_back_on(layout: Layout) -> tuple[Layout, FloatArray]:

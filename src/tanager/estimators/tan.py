@@ -125,6 +125,9 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
         For each column with rare values that were taken as one, by name or number, the list of them.
     history_ : dict of ndarray
         Loss, error, mean entropy of the parent distribution, learning rate and tau of each epoch.
+    parent_path_ : dict of ndarray
+        How the parent distribution sharpened: "epoch" (S,), "probability" (S, E) of the candidates, and the "child" and
+        "parent" (E,) of each, -1 for none. S is 0 if there was no search.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (D,)
         Only if X has column names that are all text.
@@ -246,6 +249,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):
             )
         self.network_, self._distribution = fitted.network, fitted.distribution
         self.history_ = fitted.history.to_arrays()
+        self.parent_path_ = fitted.path.to_arrays(fitted.distribution.parent_sets)
         self.parents_ = self.network_.parents
         return self
 

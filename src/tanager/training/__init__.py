@@ -3,6 +3,7 @@
 from tanager.training.history import History
 from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
+from tanager.training.parent_path import ParentPath
 from tanager.training.problem import Problem, make_problem
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import TrainState, initial_state, keep_structure, structure_of
@@ -12,6 +13,7 @@ __all__ = [
     "Batch",
     "History",
     "Noise",
+    "ParentPath",
     "Problem",
     "StepInfo",
     "Stepper",

@@ -56,6 +56,8 @@ def train(
         GumbelStream(noise, layout.parent_sets.n_candidates),
         DropoutStream(noise, layout.parent_sets.n_features),
     )
+    if state.epoch == 0:
+        state.path.record(0, settings.epochs, structure_of(state, layout))
     with Crew(n_threads) as crew:
         stepper = Stepper(layout, loss, settings, problem.batch_size, crew)
         while state.epoch < settings.epochs:
@@ -69,8 +71,10 @@ def train(
                     "the gradient of a loss of your own"
                 )
             state.epoch += 1
-            entropy = structure_of(state, layout).mean_entropy()
+            structure = structure_of(state, layout)
+            entropy = structure.mean_entropy()
             state.history.append(loss=mean_loss, error=mean_error, entropy=entropy, learning_rate=rate, tau=tau)
+            state.path.record(state.epoch, settings.epochs, structure)
             if on_epoch is not None:
                 on_epoch(state)
     return state

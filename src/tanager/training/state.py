@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from tanager.kernels.normalise import normalise_tables
 from tanager.model import Layout, ParentDistribution
 from tanager.training.history import History
 from tanager.training.noise import Noise
+from tanager.training.parent_path import ParentPath
 
 _SPREAD = 0.1  # parameters start uniform over [-0.1, 0.1] (section 4.2)
 
@@ -33,6 +34,7 @@ class TrainState:
     step, epoch : int
         Steps and epochs done.
     history : History
+    path : ParentPath
     """
 
     theta: Moments
@@ -43,6 +45,7 @@ class TrainState:
     step: int
     epoch: int
     history: History
+    path: ParentPath = field(default_factory=ParentPath)
 
     def copy(self) -> TrainState:
         """Return a checkpoint that training from here on does not change."""
@@ -77,6 +80,7 @@ def keep_structure(state: TrainState, chosen: NDArray[np.int64]) -> None:
     state.phi.mean[:] = 0.0
     state.phi.square[:] = 0.0
     state.epoch = 0
+    state.path.is_closed = True
 
 
 def structure_of(state: TrainState, layout: Layout) -> ParentDistribution:
