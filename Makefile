@@ -9,11 +9,12 @@ EXTRAS_demo  := plots,cli
 EXTRAS_test  := test
 EXTRAS_lint  := lint
 EXTRAS_bench := bench
+EXTRAS_docs  := docs
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench clean help
+.PHONY: demo test lint bench docs clean help
 .PRECIOUS: $(VENV)/.installed-%
 
 demo: $(VENV)/.installed-demo  ## train a classifier on small data and draw what it learned
@@ -31,8 +32,11 @@ lint: $(VENV)/.installed-lint  ## check style, format, types and the layers
 bench: $(VENV)/.installed-bench  ## measure speed as ratios within one run
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
+docs: $(VENV)/.installed-docs  ## build the documentation, examples included, into docs/_build/html
+	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
 clean:  ## remove caches and builds; the virtual environment stays
-	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf build dist docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 help:  ## show this list
