@@ -16,9 +16,8 @@ X, X_test, y, y_test = train_test_split(digits.data, digits.target, test_size=0.
 
 clf = TANClassifier(structure="nearest", max_parents=8, image_shape=(8, 8), random_state=0).fit(X, y)
 naive = TANClassifier(structure="none", parameters="ml").fit(X, y)
-print(
-    f"naive Bayes: {1 - naive.score(X_test, y_test):.2%} wrong, with the learned structure: {1 - clf.score(X_test, y_test):.2%}"
-)
+print(f"naive Bayes: {1 - naive.score(X_test, y_test):.2%} wrong")
+print(f"with the learned structure: {1 - clf.score(X_test, y_test):.2%} wrong")
 
 # %%
 # Each arrow goes from a pixel to one that depends on it; pixels that are always empty have no use for a parent.
