@@ -1,0 +1,88 @@
+// Learning curves, confusion matrix, calibration and weights of the features.
+const MOST_BARS = 25;
+
+function drawCurve(name, format, label) {
+  const y = data.history[name];
+  const trace = { type: "scatter", mode: y.length > 1 ? "lines" : "markers", x: y.map((_, k) => k + 1), y, line: { color: colour("accent"), width: 2 },
+    hovertemplate: `epoch %{x}: %{y:${format}}<extra></extra>` };
+  const layout = { xaxis: axis({ title: { text: "epoch", standoff: 4 }, fixedrange: true }),
+    yaxis: axis({ tickformat: name === "error" ? ".1%" : "", rangemode: name === "loss" ? "normal" : "tozero", fixedrange: true }) };
+  plot(byId(`history-${name}`), [trace], layout, label);
+}
+
+function startHistory() {
+  const hasSearch = data.history.entropy.some((value) => value > 0);
+  byId("history-entropy-panel").hidden = !hasSearch;
+  drawAndFollow(() => {
+    drawCurve("loss", ".4g", "Line chart: loss by epoch");
+    drawCurve("error", ".2%", "Line chart: error on training rows by epoch");
+    if (hasSearch) drawCurve("entropy", ".3f", "Line chart: entropy of the parent distribution by epoch");
+  });
+}
+
+function drawConfusion() {
+  const { confusion } = data.evaluation;
+  const { classes } = data;
+  const share = confusion.map((row) => {
+    const total = row.reduce((sum, count) => sum + count, 0) || 1;
+    return row.map((count) => count / total);
+  });
+  const text = confusion.map((row, t) => row.map((count, p) => `true ${plain(classes[t])}, predicted ${plain(classes[p])}<br>${count} rows, ${percent(share[t][p])}`));
+  const trace = { type: "heatmap", z: share, text, zmin: 0, zmax: 1, colorscale: colourScale(), showscale: false, xgap: 1, ygap: 1, hovertemplate: "%{text}<extra></extra>" };
+  const isSmall = classes.length <= 10;
+  const annotations = isSmall ? confusion.flatMap((row, t) => row.map((count, p) => ({
+    x: p, y: t, text: count ? String(count) : "", showarrow: false, font: { size: 12, color: share[t][p] > 0.5 ? colour("surface") : colour("ink") } }))) : [];
+  const layout = { annotations,
+    xaxis: axis({ ...ticks(classes, 14, 30), title: { text: "predicted", standoff: 4 }, showgrid: false, zeroline: false, fixedrange: true }),
+    yaxis: axis({ ...ticks(classes, 14, 30), title: { text: "true", standoff: 4 }, showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }) };
+  plot(byId("confusion"), [trace], layout, "Heat map: rows by true class and predicted class");
+}
+
+function drawCalibration() {
+  const { confidence, accuracy, n_rows: nRows } = data.evaluation;
+  const traces = [
+    { type: "bar", x: confidence, y: nRows, yaxis: "y2", width: confidence.map(() => 0.03), marker: { color: colour("line") }, hovertemplate: "%{y} rows<extra></extra>" },
+    { type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], line: { color: colour("muted"), dash: "dash", width: 1 }, hoverinfo: "skip" },
+    { type: "scatter", mode: "lines+markers", x: confidence, y: accuracy, line: { color: colour("accent"), width: 2 }, marker: { size: 8 },
+      hovertemplate: "probability %{x:.3f}<br>right %{y:.3f}<extra></extra>" },
+  ];
+  const layout = {
+    xaxis: axis({ range: [0, 1.03], title: { text: "probability of the predicted class", standoff: 4 }, fixedrange: true }),
+    yaxis: axis({ range: [0, 1.03], domain: [0.24, 1], title: { text: "share right" }, fixedrange: true }),
+    yaxis2: axis({ domain: [0, 0.18], title: { text: "rows" }, fixedrange: true, nticks: 3 }),
+  };
+  plot(byId("calibration"), traces, layout, "Calibration curve: share of right predictions by probability of the predicted class");
+}
+
+function drawWeightBars(value, order) {
+  const shown = order.slice(0, MOST_BARS);
+  byId("weights-chart").style.height = `${24 * shown.length + 60}px`;
+  const trace = { type: "bar", orientation: "h", x: shown.map((i) => value[i]), y: shown.map((_, k) => k), text: shown.map((i) => plain(data.features[i])), textposition: "none",
+    marker: { color: colour("accent") }, hovertemplate: "%{text}: %{x:.4f}<extra></extra>" };
+  const unit = data.weights.kind === "contribution" ? "nats" : "bits";
+  const layout = { bargap: 0.25, xaxis: axis({ rangemode: "tozero", title: { text: unit, standoff: 4 }, fixedrange: true }),
+    yaxis: axis({ ...ticks(shown.map((i) => data.features[i]), 22), autorange: "reversed", showgrid: false, fixedrange: true }) };
+  plot(byId("weights-chart"), [trace], layout, `Bar chart: weights of the ${shown.length} features that say most`);
+}
+
+function drawWeightImage(value) {
+  const [rows, columns] = data.image;
+  const cut = (list) => Array.from({ length: rows }, (_, r) => list.slice(r * columns, (r + 1) * columns));
+  byId("weights-chart").style.height = "440px";
+  const trace = { type: "heatmap", z: cut(value), text: cut(data.features.map(plain)), colorscale: colourScale(), zmin: 0, colorbar: { thickness: 12, outlinewidth: 0 },
+    hovertemplate: "%{text}: %{z:.4f}<extra></extra>" };
+  const layout = { xaxis: axis({ visible: false, scaleanchor: "y", constrain: "domain", fixedrange: true }), yaxis: axis({ visible: false, autorange: "reversed", constrain: "domain", fixedrange: true }) };
+  plot(byId("weights-chart"), [trace], layout, "Image: weight of each pixel");
+}
+
+function startWeights() {
+  const { value } = data.weights;
+  const order = value.map((_, i) => i).sort((a, b) => value[b] - value[a]);
+  drawAndFollow(() => (data.image ? drawWeightImage(value) : drawWeightBars(value, order)));
+  const body = byId("weights-table").querySelector("tbody");
+  for (const i of order) {
+    const line = body.insertRow();
+    line.insertCell().textContent = data.features[i];
+    line.insertCell().textContent = value[i].toFixed(4);
+  }
+}

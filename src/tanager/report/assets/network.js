@@ -1,0 +1,164 @@
+// The learned structure: pixels on their grid, or a tree with a line for each feature.
+const LINE = 26;
+const INDENT = 30;
+const CELL = 30;
+
+function addTip(svg, id) {
+  const defs = svgElement("defs", {}, svg);
+  const marker = svgElement("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7,
+    markerUnits: "userSpaceOnUse", orient: "auto" }, defs);
+  svgElement("path", { d: "M0 0 L8 4 L0 8 Z", class: "tip" }, marker);
+  return `url(#${id})`;
+}
+
+function edgeWidth(probability) {
+  return (0.6 + 4.4 * probability).toFixed(2);
+}
+
+function addNode(svg, feature, kind, title) {
+  const node = svgElement("g", { class: `node ${kind}`, "data-feature": feature, role: "button", tabindex: -1 }, svg);
+  node.setAttribute("aria-label", title);
+  svgElement("title", {}, node).textContent = title;
+  return node;
+}
+
+function describeParent(i) {
+  const { parents, strength } = data.network;
+  const name = data.features[i];
+  return parents[i] < 0 ? `${name}, no parent but the class` : `${name}, parent ${data.features[parents[i]]} (${percent(strength[i])})`;
+}
+
+function drawTree(host) {
+  const { parents, strength, row, depth } = data.network;
+  const place = (i) => [18 + INDENT * (depth[i] + 1), LINE * (row[i] + 1.5)];
+  const svg = svgElement("svg", { role: "group", "aria-label": "Tree of the features" });
+  const tip = addTip(svg, "tip-tree");
+  data.features.forEach((_, i) => {
+    const [x, y] = place(i);
+    const isCut = parents[i] >= 0 && depth[i] === 0; // an edge that closes a cycle
+    const [xAbove, yAbove] = parents[i] < 0 || isCut ? [18, LINE / 2] : place(parents[i]);
+    const kind = parents[i] < 0 || isCut ? "class" : "";
+    const d = `M${xAbove} ${yAbove + 7} V${y - 9} Q${xAbove} ${y} ${xAbove + 9} ${y} H${x - 8}`;
+    const width = kind ? 1 : edgeWidth(strength[i]);
+    svgElement("path", { d, class: `edge ${kind}`, "stroke-width": width, ...(kind ? {} : { "marker-end": tip }) }, svg);
+    if (isCut) {
+      const [xp, yp] = place(parents[i]);
+      const back = `M${xp - 6} ${yp} C${Math.min(x, xp) - 40} ${yp}, ${x - 40} ${y + 6}, ${x - 7} ${y + 4}`;
+      svgElement("path", { d: back, class: "edge back", "stroke-width": edgeWidth(strength[i]) }, svg);
+    }
+  });
+  const add = (feature, x, y, kind, label, value, title) => {
+    const node = addNode(svg, feature, kind, title);
+    svgElement("rect", { x: x - 11, y: y - 12, width: 0, height: 24, rx: 6, class: "area" }, node);
+    if (feature < 0) svgElement("rect", { x: x - 7, y: y - 7, width: 14, height: 14, rx: 3, class: "mark" }, node);
+    else svgElement("circle", { cx: x, cy: y, r: 6, class: "mark" }, node);
+    const text = svgElement("text", { x: x + 13, y: y + 4.5 }, node);
+    text.textContent = short(label, 40);
+    if (value) svgElement("tspan", { dx: 8, class: "value" }, text).textContent = value;
+  };
+  add(-1, 18, LINE / 2, "class", "class", "", "The class");
+  data.features.map((_, i) => i).sort((a, b) => row[a] - row[b]).forEach((i) => {
+    const isRoot = parents[i] < 0;
+    add(i, ...place(i), isRoot ? "root" : "", data.features[i], isRoot ? "" : percent(strength[i]), describeParent(i));
+  });
+  host.replaceChildren(svg);
+  // Boxes behind the lines, and the picture, are as wide as the text turns out to be.
+  svg.querySelectorAll(".node").forEach((node) => {
+    node.querySelector(".area").setAttribute("width", 24 + node.querySelector("text").getBBox().width + 6);
+  });
+  const box = svg.getBBox();
+  svg.setAttribute("width", Math.ceil(box.x + box.width + 4));
+  svg.setAttribute("height", LINE * (data.features.length + 1) + 4);
+}
+
+function gridPlace(i) {
+  return [CELL * (i % data.image[1]) + CELL / 2, CELL * Math.floor(i / data.image[1]) + CELL / 2];
+}
+
+function startGrid(label) {
+  const [rows, columns] = data.image;
+  const svg = svgElement("svg", { class: "grid fluid", viewBox: `0 0 ${CELL * columns} ${CELL * rows}`, role: "group", "aria-label": label });
+  (data.mean_image || []).forEach((value, i) => {
+    const [x, y] = gridPlace(i);
+    svgElement("rect", { x: x - CELL / 2, y: y - CELL / 2, width: CELL, height: CELL, class: "pixel", opacity: 0.4 * value }, svg);
+  });
+  return svg;
+}
+
+// A slightly bent line between two pixels; bent, so that the two directions of an edge are told apart.
+function gridEdge(from, to, gap) {
+  const [x0, y0] = gridPlace(from);
+  const [x1, y1] = gridPlace(to);
+  const length = Math.hypot(x1 - x0, y1 - y0) || 1;
+  const [ux, uy] = [(x1 - x0) / length, (y1 - y0) / length];
+  const [bx, by] = [(x0 + x1) / 2 - uy * length * 0.12, (y0 + y1) / 2 + ux * length * 0.12];
+  const end = [x1 - ux * gap, y1 - uy * gap];
+  return `M${x0} ${y0} Q${bx.toFixed(1)} ${by.toFixed(1)} ${end[0].toFixed(1)} ${end[1].toFixed(1)}`;
+}
+
+function addPixels(svg, describe, kindOf) {
+  data.features.forEach((_, i) => {
+    const [x, y] = gridPlace(i);
+    const node = addNode(svg, i, kindOf(i), describe(i));
+    svgElement("rect", { x: x - CELL / 2, y: y - CELL / 2, width: CELL, height: CELL, class: "area" }, node);
+    svgElement("circle", { cx: x, cy: y, r: 3, class: "mark" }, node);
+  });
+}
+
+function drawGrid(host) {
+  const { parents, strength } = data.network;
+  const svg = startGrid("Pixels of the image");
+  const tip = addTip(svg, "tip-grid");
+  addPixels(svg, describeParent, (i) => (parents[i] < 0 ? "root" : ""));
+  parents.forEach((parent, i) => {
+    if (parent < 0) return;
+    const attributes = { d: gridEdge(parent, i, 6), class: "edge", "stroke-width": edgeWidth(strength[i]), "marker-end": tip };
+    svgElement("path", { ...attributes, style: "pointer-events: none" }, svg);
+  });
+  host.replaceChildren(svg);
+}
+
+// Arrow keys go to a neighbour: in the image to the next pixel, in the tree to the next line.
+function neighbour(feature, key) {
+  if (data.image) {
+    const columns = data.image[1];
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[key];
+    return Math.min(Math.max(feature + step, 0), data.features.length - 1);
+  }
+  const step = key === "ArrowUp" || key === "ArrowLeft" ? -1 : 1;
+  const lines = [-1, ...data.features.map((_, i) => i).sort((a, b) => data.network.row[a] - data.network.row[b])];
+  return lines[Math.min(Math.max(lines.indexOf(feature) + step, 0), lines.length - 1)];
+}
+
+function listen(host, choose) {
+  host.addEventListener("click", (event) => {
+    const node = event.target.closest(".node");
+    if (node) choose(Number(node.dataset.feature));
+  });
+  host.addEventListener("keydown", (event) => {
+    const node = event.target.closest(".node");
+    if (!node) return;
+    const feature = Number(node.dataset.feature);
+    if (event.key === "Enter" || event.key === " ") choose(feature);
+    else if (event.key.startsWith("Arrow")) {
+      const next = neighbour(feature, event.key);
+      choose(next);
+      host.querySelector(`[data-feature="${next}"]`).focus();
+    } else return;
+    event.preventDefault();
+  });
+}
+
+function startNetwork() {
+  const host = byId("network-view");
+  if (data.image) drawGrid(host);
+  else drawTree(host);
+  byId("network-legend").textContent = data.image
+    ? "Features are pixels; red circles have no parent but the class, which is not drawn."
+    : "A feature stands below its parent; dotted edges come from the class alone, and those from the class to the other features are not drawn.";
+  listen(host, chooseFeature);
+  startTables();
+  const strengths = data.network.strength.map((value, i) => (data.network.parents[i] < 0 ? -1 : value));
+  const strongest = strengths.indexOf(Math.max(...strengths));
+  chooseFeature(strongest);
+}

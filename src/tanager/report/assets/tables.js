@@ -1,0 +1,123 @@
+// The panel with the table of one feature: a heat map for each class, or one at a time where there are many.
+const MOST_FACETS = 4;
+let tables = null;
+
+function tableOf(feature) {
+  const { network, values, classes } = data;
+  tables = tables || unpack(network.tables, 2);
+  const start = network.table_start[feature];
+  if (start < 0) return null;
+  const parent = network.parents[feature];
+  const nParent = parent < 0 ? 1 : values[parent].length;
+  const nOwn = values[feature].length;
+  const nClasses = classes.length;
+  return (p, x, c) => tables.numbers[start + (p * nOwn + x) * nClasses + c] / tables.top;
+}
+
+// What can be shown of a table: all classes side by side, one class, or one value of the parent.
+function slicesOf(feature) {
+  const parent = data.network.parents[feature];
+  const { classes, values, features } = data;
+  if (parent < 0) return [{ key: "parent:0", label: "all classes" }];
+  const all = classes.length <= MOST_FACETS ? [{ key: "all", label: "all classes" }] : [];
+  const ofClass = classes.map((name, c) => ({ key: `class:${c}`, label: `class ${name}` }));
+  const ofParent = values[parent].map((name, p) => ({ key: `parent:${p}`, label: `${short(features[parent], 24)}: ${name}` }));
+  return [...all, ...ofClass, ...ofParent];
+}
+
+function heatMap(host, z, x, y, top, label) {
+  const isSmall = x.labels.length * y.labels.length <= 49 && x.labels.length <= 7;
+  host.style.height = `${Math.min(Math.max(24 * y.labels.length + 90, 150), 620)}px`;
+  const text = y.labels.map((row) => x.labels.map((column) => `${plain(y.name)}: ${plain(row)}<br>${plain(x.name)}: ${plain(column)}`));
+  const trace = {
+    type: "heatmap", z, text, zmin: 0, zmax: top, colorscale: colourScale(), showscale: false, xgap: 1, ygap: 1,
+    hovertemplate: "%{text}<br>probability %{z:.4f}<extra></extra>",
+    ...(isSmall ? { texttemplate: "%{z:.2f}" } : {}),
+  };
+  const layout = {
+    xaxis: axis({ ...ticks(x.labels, 12, 20), title: { text: plain(short(x.name, 40)), standoff: 6 }, showgrid: false, zeroline: false, fixedrange: true }),
+    yaxis: axis({ ...ticks(y.labels, 14, 30), title: { text: plain(short(y.name, 24)), standoff: 6 }, showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }),
+  };
+  plot(host, [trace], layout, label);
+}
+
+function addFacet(title) {
+  const box = document.createElement("div");
+  const heading = document.createElement("h4");
+  heading.textContent = title;
+  const host = document.createElement("div");
+  host.className = "chart";
+  box.append(...(title ? [heading, host] : [host]));
+  byId("table-charts").append(box);
+  return host;
+}
+
+function drawTable(feature, slice) {
+  const { network, features, values, classes } = data;
+  byId("table-charts").replaceChildren();
+  byId("table-note").textContent = "";
+  if (feature < 0) return drawPrior();
+  const parent = network.parents[feature];
+  const isAlone = parent < 0;
+  byId("table-title").textContent = isAlone ? `${features[feature]} given the class` : `${features[feature]} given ${features[parent]} and the class`;
+  const table = tableOf(feature);
+  if (!table) {
+    byId("table-note").textContent = "This table is too large to be part of the page.";
+    return;
+  }
+  const own = { name: features[feature], labels: values[feature] };
+  const above = isAlone ? null : { name: features[parent], labels: values[parent] };
+  const cells = (rows, read) => rows.map((_, r) => own.labels.map((_, x) => read(r, x)));
+  const kind = slice.split(":")[0];
+  const number = Number(slice.split(":")[1] || 0);
+  const shown = [];
+  if (kind === "parent") shown.push(["", cells(classes, (c, x) => table(number, x, c)), { name: "class", labels: classes }]);
+  if (kind === "class") shown.push([`Class ${classes[number]}`, cells(above.labels, (p, x) => table(p, x, number)), above]);
+  if (kind === "all") classes.forEach((name, c) => shown.push([`Class ${name}`, cells(above.labels, (p, x) => table(p, x, c)), above]));
+  const top = Math.max(...shown.flatMap(([, z]) => z.map((row) => Math.max(...row)))) || 1;
+  byId("table-top").textContent = top.toFixed(2);
+  for (const [title, z, y] of shown) {
+    const what = `Heat map: probability of ${own.name} by ${y.name}${title ? `, ${title}` : ""}`;
+    heatMap(addFacet(title), z, own, y, top, what);
+  }
+}
+
+function drawPrior() {
+  byId("table-title").textContent = "Probability of the classes";
+  const host = addFacet("");
+  host.style.height = `${Math.min(Math.max(24 * data.classes.length + 70, 160), 640)}px`;
+  const prior = data.network.prior;
+  const text = data.classes.map(plain);
+  const trace = { type: "bar", orientation: "h", x: prior, y: data.classes.map((_, c) => c), text, textposition: "none",
+    marker: { color: colour("accent") }, hovertemplate: "%{text}: %{x:.4f}<extra></extra>" };
+  const layout = { xaxis: axis({ title: { text: "probability" }, rangemode: "tozero", fixedrange: true }),
+    yaxis: axis({ ...ticks(data.classes), autorange: "reversed", fixedrange: true }) };
+  plot(host, [trace], layout, "Bar chart: probability of each class");
+  byId("table-top").textContent = "1";
+}
+
+let chosenFeature = -1;
+
+// Show the table of a feature, or of the class (-1), and mark it in the picture.
+function chooseFeature(feature) {
+  chosenFeature = feature;
+  byId("table-feature").value = String(feature);
+  const slices = feature < 0 ? [{ key: "all", label: "all classes" }] : slicesOf(feature);
+  fillSelect(byId("table-slice"), slices.map(({ key, label }) => [key, label]));
+  byId("table-slice-label").hidden = slices.length < 2;
+  drawTable(feature, slices[0].key);
+  document.querySelectorAll("#network-view .node").forEach((node) => {
+    const isChosen = Number(node.dataset.feature) === feature;
+    node.classList.toggle("is-chosen", isChosen);
+    node.setAttribute("aria-pressed", isChosen);
+    node.setAttribute("tabindex", isChosen ? 0 : -1);
+  });
+}
+
+function startTables() {
+  const names = data.features.map((name, i) => [i, name]);
+  fillSelect(byId("table-feature"), [[-1, "(the class)"], ...names]);
+  byId("table-feature").addEventListener("change", (event) => chooseFeature(Number(event.target.value)));
+  byId("table-slice").addEventListener("change", (event) => drawTable(chosenFeature, event.target.value));
+  drawers.push(() => drawTable(chosenFeature, byId("table-slice").value));
+}

@@ -1,0 +1,142 @@
+"""The words of the report: what the classifier is, in a few numbers, and what each picture shows."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tanager.estimators import TANClassifier, TANEnsembleClassifier
+from tanager.report.evaluation import Evaluation
+from tanager.report.payload import shorten
+
+_STRUCTURES = {
+    "none": "naive Bayes",
+    "random": "a random tree",
+    "chow-liu": "the Chow-Liu tree",
+    "subset": "a search over some earlier features",
+    "all": "a search over all earlier features",
+    "nearest": "a search over the nearest pixels",
+    "free": "a search without an ordering",
+    "pseudo": "a search that may end in cycles",
+}
+
+
+@dataclass(frozen=True)
+class Words:
+    """Pieces of HTML, escaped."""
+
+    subtitle: str
+    cards: str
+    details: str
+    footer: str
+    texts: dict[str, str]
+
+
+def summarise(
+    clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | None, weights: dict[str, Any] | None
+) -> Words:
+    """Write the words of a report."""
+    from tanager import __version__
+
+    return Words(
+        subtitle=html.escape(_subtitle(clf)),
+        cards="\n".join(_card(*card) for card in _cards(clf, evaluation)),
+        details="\n".join(f"<tr><th scope='row'>{_esc(k)}</th><td>{_esc(v)}</td></tr>" for k, v in _options(clf)),
+        footer=f"Written by Tanager {html.escape(__version__)}.",
+        texts={
+            "members_text": _members_text(clf),
+            "network_text": _network_text(clf),
+            "evaluation_text": _evaluation_text(evaluation),
+            "weights_text": _weights_text(weights),
+        },
+    )
+
+
+def _subtitle(clf: TANClassifier | TANEnsembleClassifier) -> str:
+    if isinstance(clf, TANEnsembleClassifier):
+        kind = "log-probabilities" if clf.combine == "log" else "probabilities"
+        return f"Average of the {kind} of {len(clf.estimators_)} TAN classifiers."
+    how = "maximum likelihood" if clf.parameters == "ml" else f"gradient descent, {len(clf.history_['loss'])} epochs"
+    return f"Bayesian network classifier: {_structure(clf)}; {how}."
+
+
+def _structure(clf: TANClassifier) -> str:
+    return _STRUCTURES.get(clf.structure, "") if isinstance(clf.structure, str) else "a structure of its own"
+
+
+def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | None) -> list[tuple[str, str, str]]:
+    cards = []
+    if evaluation is not None:
+        cards += [
+            ("Error", f"{evaluation.error:.2%}", f"± {evaluation.standard_error:.2%}, {evaluation.n_rows:,} rows"),
+            ("Log loss", f"{evaluation.log_loss:.3f}", "nats a row"),
+            ("Calibration error", f"{evaluation.calibration.expected_error:.2%}", "mean over rows"),
+        ]
+    n_features = len(clf.encoder_.columns)
+    cards += [("Features", f"{n_features:,}", f"{int(clf.encoder_.cards.sum()):,} values in all")]
+    cards += [("Classes", f"{len(clf.classes_):,}", "")]
+    if isinstance(clf, TANEnsembleClassifier):
+        n_edges = len({edge for member in clf.estimators_ for edge in enumerate(member.parents_.tolist())})
+        cards += [("Members", f"{len(clf.estimators_)}", f"{n_edges:,} different tables")]
+        cards += [("Parameters", f"{clf.average_.n_parameters:,}", "of the average")]
+    else:
+        cards += [("Extra parents", f"{int((clf.parents_ >= 0).sum()):,}", f"of {n_features:,} features")]
+        cards += [("Parameters", f"{clf.network_.n_parameters:,}", "table entries")]
+    return cards
+
+
+def _card(label: str, value: str, note: str) -> str:
+    return (
+        f'<div class="card"><dt>{_esc(label)}</dt><dd>{_esc(value)}'
+        f"{f'<small>{_esc(note)}</small>' if note else ''}</dd></div>"
+    )
+
+
+def _options(clf: TANClassifier | TANEnsembleClassifier) -> list[tuple[str, str]]:
+    """Constructor options, those of an ensemble's members included."""
+    return [(name, _short(value)) for name, value in sorted(clf.get_params().items())]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray | list | tuple) and len(value) > 8:
+        return f"{type(value).__name__} of length {len(value)}"
+    return shorten(repr(value), 100)
+
+
+def _network_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
+    if isinstance(clf, TANEnsembleClassifier) or clf.network_.is_bayesian_network:
+        return ""
+    return "The parents form a cycle, so this is not a Bayesian network: it classifies, but has no joint distribution."
+
+
+def _members_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
+    if not isinstance(clf, TANEnsembleClassifier):
+        return ""
+    return f"The width of an edge is the share of the {len(clf.estimators_)} members that have it."
+
+
+def _evaluation_text(evaluation: Evaluation | None) -> str:
+    if evaluation is None:
+        return ""
+    text = f"On {evaluation.n_rows:,} rows. If the classifier was trained on them, it looks better here than it is."
+    if evaluation.n_unknown:
+        text += f" {evaluation.n_unknown:,} rows are of classes that training did not show, and count as errors."
+    return text
+
+
+def _weights_text(weights: dict[str, Any] | None) -> str:
+    if weights is None:
+        return ""
+    if weights["kind"] == "contribution":
+        return (
+            "The log-odds of the most probable class against the second are a sum of one term for each feature. Shown is "
+            f"the mean size of each feature's term over {weights['n_rows']:,} rows without unknown values; it is exact."
+        )
+    return "Mutual information of each feature and the class under the model, in bits."
+
+
+def _esc(text: str) -> str:
+    return html.escape(text)
