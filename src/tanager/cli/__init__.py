@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import Any
 
 
 def main() -> None:
     """Run the command line."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         from tanager.cli.app import app
-    except ImportError as error:
-        print(f"tanager: {error.name} is missing: pip install 'tanager[cli,plots]'", file=sys.stderr)
+
+        app()
+    except ModuleNotFoundError as error:
+        if error.name not in ("rich", "typer"):
+            raise
+        print(f"error: {error.name} is missing: pip install 'tanager[cli]'", file=sys.stderr)
         raise SystemExit(1) from error
-    app()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+def _terminate(signum: int, frame: Any) -> None:
+    """End as after Ctrl-C, so that files that are being written are removed."""
+    raise SystemExit(128 + signum)

@@ -1,20 +1,57 @@
-"""Commands of the command line."""
+"""The command ``tanager`` and its subcommands, each imported only when it is called, so that help comes at once."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
 import tanager
-from tanager.cli.demo import run_demo
-from tanager.cli.reproduce import reproduce
+from tanager.cli.errors import told_in_one_line
+
+# Each subcommand is the function of its name in the module of its name; the text is the first line of its docstring.
+COMMANDS = {
+    "demo": "Compare naive Bayes, Chow-Liu and the learned TAN on scikit-learn's handwritten digits.",
+    "fit": "Learn a classifier from a table, test it, and write it to a file.",
+    "predict": "Predict the class of each row of a table of any length.",
+    "inspect": "Show what a model is made of.",
+    "report": "Write a page about a model, one HTML file that needs no network.",
+    "export": "Write a model for another program or for a microcontroller.",
+    "bench": "Measure fitting and predicting on this machine, beside scikit-learn.",
+    "reproduce": "Run the paper's experiments, or report on those that were run.",
+}
+
+
+class CommandGroup(TyperGroup):
+    """Subcommands that are imported when they are called; their errors end in one line."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.commands = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Find the command that is called, and import it."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else _load(name), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with told_in_one_line(is_debug=ctx.params["debug"]):
+            return super().invoke(ctx)
+
+
+def _load(name: str) -> Any:
+    """The command of this name, imported."""
+    single = typer.Typer(add_completion=False)
+    single.command(name)(getattr(import_module(f"tanager.cli.{name}"), name))
+    return typer.main.get_command(single)
+
 
 app = typer.Typer(
+    cls=CommandGroup,
     name="tanager",
-    help="Bayesian network classifiers whose structure is learned by gradient descent.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -31,20 +68,15 @@ def _common(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", envvar="TANAGER_DEBUG", help="Show the traceback of an error.")
+    ] = False,
 ) -> None:
-    """Bayesian network classifiers whose structure is learned by gradient descent."""
+    """Bayesian network classifiers whose structure is learned by gradient descent.
 
+    From a table to a model in two commands:
 
-@app.command()
-def demo(
-    picture: Annotated[Path, typer.Option(help="Where the learned structure is drawn.")] = Path("tanager-demo.png"),
-    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = 1,
-) -> None:
-    """Compare naive Bayes, Chow-Liu and the learned TAN on scikit-learn's handwritten digits.
+    tanager fit table.csv --target class --out model.tanager
 
-    Example: tanager demo --picture structure.png
+    tanager predict model.tanager new.csv --out predicted.csv
     """
-    run_demo(picture, Console(), n_jobs)
-
-
-app.command()(reproduce)

@@ -1,0 +1,192 @@
+"""Types of columns: found from all cells of a column when fitting, and taken from the model when predicting.
+
+A column of text is numbers if every cell is one; otherwise all of it stays text. A model's column says what its cells
+are, so that the category "1" is found again whether a file spells it as text or as a number.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow
+from numpy.typing import NDArray
+from pyarrow import compute, types
+
+from tanager.cli.errors import InputError
+from tanager.data.coders import CategoryColumn, NumericColumn
+
+_LEADING_ZERO = r"^[+-]?0[0-9]+$"
+_TRUE, _FALSE = ("true", "1", "1.0", "yes", "t", "y"), ("false", "0", "0.0", "no", "f", "n")
+
+
+def typed(cells: Any, *, is_category: bool = False) -> Any:
+    """Give a column the type that fits all its cells.
+
+    Parameters
+    ----------
+    cells : pyarrow ChunkedArray
+        Text, which becomes whole numbers, numbers, or a dictionary of text; other types stay as they are.
+    is_category : bool
+        Text stays text even if all cells are numbers.
+
+    Examples
+    --------
+    >>> typed(pyarrow.chunked_array([["1", None], ["2"]])).type
+    DataType(int64)
+    >>> typed(pyarrow.chunked_array([["1", "2"], ["x"]])).to_pylist()
+    ['1', '2', 'x']
+    >>> typed(pyarrow.chunked_array([["01234", "99999"]])).to_pylist()
+    ['01234', '99999']
+    """
+    if types.is_null(cells.type):
+        return cells.cast(pyarrow.float64())
+    if not types.is_string(cells.type):
+        return cells
+    numbers = None if is_category else _as_numbers(cells)
+    return cells.dictionary_encode().unify_dictionaries() if numbers is None else numbers
+
+
+def _as_numbers(cells: Any) -> Any | None:
+    """Whole numbers or numbers, or None where some cell is neither, or has a leading zero as codes have."""
+    if compute.any(compute.match_substring_regex(cells, _LEADING_ZERO)).as_py():
+        return None
+    if not compute.any(compute.match_substring_regex(cells, "[xX]")).as_py():
+        for kind in (pyarrow.int64(), pyarrow.float64()):
+            try:
+                return cells.cast(kind)
+            except pyarrow.ArrowInvalid:
+                continue
+    return None
+
+
+def words_among_numbers(cells: Any) -> tuple[list[str], int] | None:
+    """The few words of a text column that is otherwise numbers, and how many cells they take; None if it is not so."""
+    counted = compute.value_counts(cells.drop_null()).to_pylist()
+    if len(counted) < 5:
+        return None
+    words = {entry["values"]: entry["counts"] for entry in counted if not _is_number(entry["values"])}
+    if not words or len(words) > 3 or len(words) * 4 > len(counted):
+        return None
+    return sorted(words), sum(words.values())
+
+
+def as_fitted(cells: Any, column: NumericColumn | CategoryColumn, name: str, first_row: int = 0) -> Any:
+    """Give cells the type that a model's column has.
+
+    Parameters
+    ----------
+    cells : pyarrow Array
+    column : NumericColumn or CategoryColumn
+        How the model reads the column.
+    name : str
+    first_row : int
+        Number of rows before these, for messages.
+
+    Examples
+    --------
+    >>> ages = NumericColumn(np.array([18.0]))
+    >>> as_fitted(pyarrow.array(["17", None]), ages, "age").to_pylist()
+    [17.0, None]
+    >>> sizes = CategoryColumn(np.array([1, 2]))
+    >>> as_fitted(pyarrow.array(["2", "many"]), sizes, "size").to_pylist()
+    [2.0, 3.0]
+    >>> codes = CategoryColumn(np.array(["1", "2"], dtype=object))
+    >>> as_fitted(pyarrow.array([2.0, None]), codes, "code").to_pylist()
+    ['2', None]
+    """
+    if types.is_null(cells.type):
+        cells = cells.cast(pyarrow.string())
+    if isinstance(column, NumericColumn):
+        return _as_floats(cells, name, first_row) if types.is_string(cells.type) else cells
+    known = [*column.categories.tolist(), *column.pooled.tolist()]
+    if all(isinstance(value, str) for value in known):
+        return cells if types.is_string(cells.type) else _as_text(cells, known)
+    if not types.is_string(cells.type):
+        return cells
+    if any(isinstance(value, str) for value in known):
+        raise InputError(
+            f"column {name!r} mixes numbers and words in the model, and a file cannot tell them apart; "
+            "predict from Python, or fit with the column as text"
+        )
+    return _mapped(cells, _number_of if column.categories.dtype.kind != "b" else _truth_of, _unseen(known))
+
+
+def _as_floats(cells: Any, name: str, first_row: int) -> Any:
+    try:
+        return cells.cast(pyarrow.float64())
+    except pyarrow.ArrowInvalid:
+        for row, cell in enumerate(cells.to_pylist()):
+            if cell is not None and not _is_number(cell):
+                raise InputError(
+                    f"column {name!r} is numeric in the model, but row {first_row + row + 1} holds {cell!r}; "
+                    "if that means missing, say so with --missing"
+                ) from None
+        raise
+
+
+def _as_text(cells: Any, known: list[Any]) -> Any:
+    """Numbers and truth values as a text file would spell them."""
+    if types.is_boolean(cells.type):
+        spelled = ("True", "False") if {"True", "False"} & set(known) else ("true", "false")
+        return compute.if_else(cells, *map(pyarrow.scalar, spelled))
+    if types.is_floating(cells.type):
+        whole = compute.all(compute.equal(cells, compute.floor(cells))).as_py()
+        if whole in (True, None):  # whole numbers with holes come as floats
+            cells = compute.if_else(compute.is_nan(cells), pyarrow.scalar(None, cells.type), cells)
+            return cells.cast(pyarrow.int64()).cast(pyarrow.string())
+    return cells.cast(pyarrow.string())
+
+
+def _mapped(cells: Any, read: Any, unseen: float) -> Any:
+    """Text as numbers, with a number that the model does not know in place of words."""
+    coded = cells.dictionary_encode()
+    values = [read(text) for text in coded.dictionary.to_pylist()]
+    table = pyarrow.array([unseen if value is None else value for value in values], pyarrow.float64())
+    return table.take(coded.indices)
+
+
+def _unseen(known: list[Any]) -> float:
+    """A number that is none of these."""
+    return float(max((float(value) for value in known), default=0.0)) + 1.0
+
+
+def _number_of(text: str) -> float | None:
+    return float(text) if _is_number(text) else None
+
+
+def _truth_of(text: str) -> float | None:
+    lower = text.lower()
+    return 1.0 if lower in _TRUE else 0.0 if lower in _FALSE else None
+
+
+def _is_number(text: str) -> bool:
+    """Whether Arrow reads the text as a number; Python allows underscores besides."""
+    if "_" in text or re.search("[xX]", text):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def class_labels(cells: Any) -> NDArray[Any]:
+    """A column of classes without missing cells: whole numbers or text; other numbers are taken as text."""
+    if types.is_dictionary(cells.type):
+        cells = cells.cast(pyarrow.string())
+    if types.is_floating(cells.type):
+        whole = compute.all(compute.equal(cells, compute.floor(cells))).as_py()
+        cells = cells.cast(pyarrow.int64() if whole else pyarrow.string())
+    return np.asarray(cells.to_numpy())
+
+
+def as_classes(cells: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """For each cell the number of its class, -1 for a class that is not among these, -2 where it is missing."""
+    column = CategoryColumn(classes)
+    read = as_fitted(cells, column, "the target")
+    levels = read.dictionary_encode() if not types.is_dictionary(read.type) else read
+    position = {value: number for number, value in enumerate(classes.tolist())}
+    numbers = np.array([*(position.get(value, -1) for value in levels.dictionary.to_pylist()), -2])
+    return numbers[levels.indices.fill_null(len(numbers) - 1).to_numpy(zero_copy_only=False)]

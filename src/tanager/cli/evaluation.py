@@ -1,0 +1,112 @@
+"""How well a classifier does on rows that it has not seen, beside classifiers that are simpler, on the same rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from tanager.cli.training_table import rows_of
+from tanager.estimators import TANClassifier
+
+_Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """Error of one classifier.
+
+    Attributes
+    ----------
+    name : str
+    error, standard_error : float
+        Shares of the test rows.
+    seconds : float
+        Wall time of all fits.
+    """
+
+    name: str
+    error: float
+    standard_error: float
+    seconds: float
+
+
+def hold_out(y: NDArray[Any], share: float, seed: int) -> list[_Split]:
+    """One split into training and test rows, class by class; every class keeps a training row.
+
+    >>> [(train, test)] = hold_out(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 0.25, seed=0)
+    >>> len(train), len(test)
+    (6, 2)
+    """
+    test = []
+    for rows in _rows_of_classes(y, seed):
+        n_test = min(round(share * len(rows)), len(rows) - 1)
+        test.append(rows[:n_test])
+    tested = np.sort(np.concatenate(test))
+    return [(np.setdiff1d(np.arange(len(y)), tested), tested)]
+
+
+def folds(y: NDArray[Any], n_folds: int, seed: int) -> list[_Split]:
+    """Splits in which every row is tested once, with the classes spread evenly.
+
+    >>> [len(test) for _, test in folds(np.array([0] * 7 + [1] * 3), 5, seed=0)]
+    [2, 2, 2, 2, 2]
+    """
+    fold_of = np.empty(len(y), np.int64)
+    # Counting on from class to class keeps the folds of nearly equal size.
+    fold_of[np.concatenate(list(_rows_of_classes(y, seed)))] = np.arange(len(y)) % n_folds
+    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
+
+
+def _rows_of_classes(y: NDArray[Any], seed: int) -> Iterator[NDArray[np.int64]]:
+    """The rows of each class, shuffled."""
+    rng = np.random.default_rng(seed)
+    _, numbers = np.unique(y, return_inverse=True)
+    for number in range(int(numbers.max()) + 1):
+        yield rng.permutation(np.flatnonzero(numbers == number))
+
+
+def contenders(classifier: Any) -> dict[str, Any]:
+    """The classifier and the simpler ones to compare it with, which read tables as it does."""
+    template = classifier if isinstance(classifier, TANClassifier) else classifier.estimator
+    plain = {"parameters": "ml", "verbose": 0, "ordering": None}
+    return {
+        "naive Bayes": clone(template).set_params(structure="none", **plain),
+        "Chow-Liu tree": clone(template).set_params(structure="chow-liu", **plain),
+        "learned": classifier,
+    }
+
+
+def evaluate(name: str, classifier: Any, X: Any, y: NDArray[Any], splits: list[_Split]) -> Score:
+    """Fit to the training rows of each split and count the errors on its test rows."""
+    errors, seconds = [], 0.0
+    for train, test in splits:
+        start = time.perf_counter()
+        fitted = clone(classifier).fit(rows_of(X, train), y[train])
+        seconds += time.perf_counter() - start
+        errors.append(fitted.predict(rows_of(X, test)) != y[test])
+    return Score(name, *_error(errors), seconds)
+
+
+def most_frequent_class(y: NDArray[Any], splits: list[_Split]) -> Score:
+    """The error of naming the most frequent class of the training rows for every test row."""
+    errors = []
+    for train, test in splits:
+        classes, counts = np.unique(y[train], return_counts=True)
+        errors.append(y[test] != classes[counts.argmax()])
+    return Score("most frequent class", *_error(errors), 0.0)
+
+
+def _error(errors: list[NDArray[np.bool_]]) -> tuple[float, float]:
+    """Error of all test rows, and its standard error: binomial for one split, over the folds for several."""
+    pooled = np.concatenate(errors)
+    error = float(pooled.mean())
+    if len(errors) == 1:
+        return error, float(np.sqrt(error * (1 - error) / len(pooled)))
+    by_fold = np.array([part.mean() for part in errors])
+    return error, float(by_fold.std(ddof=1) / np.sqrt(len(by_fold)))

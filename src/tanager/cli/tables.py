@@ -1,0 +1,273 @@
+"""Tables in files: CSV and TSV, also compressed, and Parquet, read piece by piece.
+
+All cells of a text file are read as text, trimmed, with empty cells and the user's own markers as missing. What type a
+column has is decided elsewhere (`tanager.cli.cells`), so that it cannot depend on how the file falls into pieces.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow
+import pyarrow.compute
+import pyarrow.csv
+
+from tanager.cli.errors import InputError
+
+CHUNK_ROWS = 65536
+_HEAD_BYTES = 1 << 20
+# Text is parsed in blocks of this size, which bounds the length of a row and the memory of a stream.
+_BLOCK_BYTES = 4 << 20
+_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        None for a tab in files that end with .tsv or .tab, and otherwise a comma.
+    encoding : str
+    has_header : bool
+        Columns of a file without one are named x0, x1, ...
+    missing : tuple of str
+        Cells that are missing, besides empty ones.
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    has_header: bool = True
+    missing: tuple[str, ...] = ()
+
+
+class TableFile(Protocol):
+    """A table in a file.
+
+    Attributes
+    ----------
+    path : Path
+    names : list of str
+    notes : list of str
+        What the user should know about how it was read.
+    """
+
+    path: Path
+    names: list[str]
+    notes: list[str]
+
+    def pieces(self, names: Sequence[str], n_rows: int = CHUNK_ROWS) -> Iterator[pyarrow.RecordBatch]:
+        """The columns of these names, at most so many rows at a time."""
+        ...
+
+
+def open_table(path: Path, reading: Reading) -> TableFile:
+    """Look at the head of a file; nothing else is read yet.
+
+    Raises
+    ------
+    InputError
+        If it is no table, with what to try instead.
+    """
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file with a table")
+    with path.open("rb") as stream:
+        magic = stream.read(4)
+    if not magic:
+        raise InputError(f"{path} is empty")
+    return ParquetTable(path, reading) if magic == _PARQUET else TextTable(path, reading)
+
+
+class TextTable:
+    """A CSV or TSV file."""
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        self.path, self._reading = path, reading
+        self._delimiter = _delimiter(path, reading)
+        with _errors_named(path), self._stream() as stream:
+            head = stream.read(_HEAD_BYTES)
+        records = csv.reader(io.StringIO(self._decode(head)), delimiter=self._delimiter)
+        filled = (record for record in records if record)
+        first = next(filled, None)
+        if first is None:
+            raise InputError(f"{path} is empty")
+        self._is_header_only = reading.has_header and next(filled, None) is None
+        if reading.has_header:
+            self._raw_names = first
+            stripped = [name.strip() for name in first]
+        else:
+            self._raw_names = [f"f{number}" for number in range(len(first))]  # Arrow's names for columns without one
+            stripped = [f"x{number}" for number in range(len(first))]
+        self._check_header(stripped)
+        self.names = [name for name in stripped if name]
+        self._raw = {name: raw for name, raw in zip(stripped, self._raw_names, strict=True) if name}
+        self.notes = _header_notes(stripped)
+
+    def pieces(self, names: Sequence[str], n_rows: int = CHUNK_ROWS) -> Iterator[pyarrow.RecordBatch]:
+        """The columns of these names as text, at most so many rows at a time."""
+        if self._is_header_only:
+            return
+        raw = [self._raw[name] for name in names]
+        options = {
+            "read_options": pyarrow.csv.ReadOptions(
+                block_size=_BLOCK_BYTES,
+                encoding=self._reading.encoding,
+                autogenerate_column_names=not self._reading.has_header,
+            ),
+            "parse_options": pyarrow.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            "convert_options": pyarrow.csv.ConvertOptions(
+                include_columns=raw,
+                column_types=dict.fromkeys(raw, pyarrow.string()),
+                strings_can_be_null=False,
+            ),
+        }
+        markers = pyarrow.array(["", *self._reading.missing])
+        with _errors_named(self.path), self._stream() as stream, pyarrow.csv.open_csv(stream, **options) as reader:
+            for batch in reader:
+                for start in range(0, batch.num_rows, n_rows):
+                    part = batch.slice(start, n_rows)
+                    columns = [_without_missing(column, markers) for column in part.columns]
+                    yield pyarrow.record_batch(columns, names=list(names))
+
+    def _stream(self) -> Any:
+        """The bytes of the text, decompressed."""
+        with self.path.open("rb") as stream:
+            magic = stream.read(4)
+        found = (name for start, name in _COMPRESSIONS.items() if magic.startswith(start))
+        return pyarrow.input_stream(str(self.path), compression=next(found, None))
+
+    def _decode(self, head: bytes) -> str:
+        """The first lines as text; refuses what is no text."""
+        encoding = self._reading.encoding
+        if head.startswith(b"PK\x03\x04"):
+            raise InputError(f"{self.path} is a zip archive or a spreadsheet; save the sheet as a CSV file")
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8":
+            raise InputError(f"{self.path} is UTF-16 text; read it with --encoding utf-16")
+        try:
+            text = head.decode(encoding, errors="strict" if len(head) < _HEAD_BYTES else "ignore")
+        except LookupError:
+            raise InputError(f"there is no text encoding {encoding!r}; for instance utf-8, latin-1, utf-16") from None
+        except UnicodeDecodeError:
+            if b"\x00" in head:
+                raise InputError(f"{self.path} is not a table: it holds binary data") from None
+            raise InputError(_encoding_message(self.path, encoding)) from None
+        if "\x00" in text:
+            raise InputError(f"{self.path} is not a table: it holds binary data")
+        return text.removeprefix("\ufeff")
+
+    def _check_header(self, names: list[str]) -> None:
+        """Refuse names that occur twice, and a header that another delimiter would cut up."""
+        if len(names) == 1:
+            for other, shown in _DELIMITERS.items():
+                if other != self._delimiter and other in self._raw_names[0]:
+                    raise InputError(
+                        f"{self.path} has only one column, {names[0][:60]!r}, if it is cut at "
+                        f"{_DELIMITERS.get(self._delimiter, repr(self._delimiter))}; try --delimiter {shown}"
+                    )
+        _refuse_repeated(self.path, names)
+
+
+class ParquetTable:
+    """A Parquet file, whose columns have types."""
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        from pyarrow import parquet
+
+        self.path, self._reading = path, reading
+        with _errors_named(path):
+            self._file = parquet.ParquetFile(path)
+        self.names = list(self._file.schema_arrow.names)
+        _refuse_repeated(path, self.names)
+        self.notes: list[str] = []
+
+    def pieces(self, names: Sequence[str], n_rows: int = CHUNK_ROWS) -> Iterator[pyarrow.RecordBatch]:
+        """The columns of these names, at most so many rows at a time."""
+        markers = pyarrow.array(["", *self._reading.missing])
+        with _errors_named(self.path):
+            for batch in self._file.iter_batches(batch_size=n_rows, columns=list(names)):
+                columns = [self._clean(batch.column(name), markers) for name in names]
+                yield pyarrow.record_batch(columns, names=list(names))
+
+    @staticmethod
+    def _clean(column: Any, markers: Any) -> Any:
+        if pyarrow.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        is_text = pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
+        return _without_missing(column.cast(pyarrow.string()), markers) if is_text else column
+
+
+def _without_missing(column: Any, markers: Any) -> Any:
+    """Trimmed text, null where it is one of the markers."""
+    trimmed = pyarrow.compute.utf8_trim_whitespace(column)
+    is_missing = pyarrow.compute.is_in(trimmed, value_set=markers)
+    return pyarrow.compute.if_else(is_missing, pyarrow.scalar(None, pyarrow.string()), trimmed)
+
+
+def _delimiter(path: Path, reading: Reading) -> str:
+    if reading.delimiter is not None:
+        delimiter = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(reading.delimiter, reading.delimiter)
+        if len(delimiter) != 1:
+            raise InputError(f"a delimiter is one character or the word tab, not {reading.delimiter!r}")
+        return delimiter
+    return "\t" if {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes} else ","
+
+
+def _header_notes(names: list[str]) -> list[str]:
+    notes = []
+    nameless = [str(number) for number, name in enumerate(names, start=1) if not name]
+    if nameless:
+        notes.append(f"column {', '.join(nameless)} has no name and is left out")
+    if all(_is_number(name) for name in names if name):
+        notes.append("the first line holds only numbers; if it is no header, say --no-header")
+    return notes
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_repeated(path: Path, names: list[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
+    if repeated:
+        raise InputError(f"{path} has more than one column named {', '.join(map(repr, repeated))}; rename the copies")
+
+
+def _encoding_message(path: Path, encoding: str) -> str:
+    return f"{path} is not {encoding} text; name its encoding, for instance --encoding latin-1"
+
+
+@contextmanager
+def _errors_named(path: Path) -> Iterator[None]:
+    """Say in which file something is wrong, in words of the user."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (pyarrow.ArrowException, UnicodeDecodeError, EOFError, OSError) as error:
+        text = " ".join(str(error).split())
+        if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in text:
+            raise InputError(_encoding_message(path, "utf-8")) from error
+        if "straddling" in text:
+            raise InputError(f"{path} has a row longer than {_BLOCK_BYTES >> 20} MB; is a quote not closed?") from error
+        row = re.search(r"Expected (\d+) columns, got (\d+): (.*)", text)
+        if row:
+            expected, got, start = row.groups()
+            raise InputError(
+                f"{path} has a row of {got} cells where the first line has {expected}: {start[:80]}"
+            ) from error
+        raise InputError(f"{path} cannot be read: {text}") from error
