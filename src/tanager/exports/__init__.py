@@ -1,1 +1,51 @@
 """Fitted classifiers for other programs."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tanager.exports.export import FORMATS, export, format_of
+
+if TYPE_CHECKING:
+    from tanager.exports.networkx_graph import to_dot, to_graphml, to_networkx
+    from tanager.exports.pgmpy_network import to_bif, to_pgmpy, to_xmlbif
+    from tanager.exports.pyagrum_network import to_pyagrum
+    from tanager.exports.tables import NetworkTables, Variable, evidence, network_tables
+
+__all__ = [
+    "FORMATS",
+    "NetworkTables",
+    "Variable",
+    "evidence",
+    "export",
+    "format_of",
+    "network_tables",
+    "to_bif",
+    "to_dot",
+    "to_graphml",
+    "to_networkx",
+    "to_pgmpy",
+    "to_pyagrum",
+    "to_xmlbif",
+]
+
+# Imported when asked for, so that the command line can list the formats without waiting for scikit-learn.
+_HOMES = {
+    "NetworkTables": "tables",
+    "Variable": "tables",
+    "evidence": "tables",
+    "network_tables": "tables",
+    "to_bif": "pgmpy_network",
+    "to_dot": "networkx_graph",
+    "to_graphml": "networkx_graph",
+    "to_networkx": "networkx_graph",
+    "to_pgmpy": "pgmpy_network",
+    "to_pyagrum": "pyagrum_network",
+    "to_xmlbif": "pgmpy_network",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tanager.exports' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"tanager.exports.{_HOMES[name]}"), name)
+    return value

@@ -1,0 +1,12 @@
+"""What is said when the package that an export needs is not installed."""
+
+from __future__ import annotations
+
+
+def needs_extra(package: str) -> ImportError:
+    """The error for a package that is missing.
+
+    >>> needs_extra("onnx")
+    ImportError("this export needs onnx; pip install 'tanager[exports]'")
+    """
+    return ImportError(f"this export needs {package}; pip install 'tanager[exports]'")

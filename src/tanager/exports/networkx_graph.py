@@ -1,0 +1,132 @@
+"""The structure of a classifier as a graph of networkx, and as text in the languages GraphML and DOT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tanager.data import unique_labels
+from tanager.estimators import TANClassifier, TANEnsembleClassifier
+from tanager.exports.extras import needs_extra
+from tanager.exports.tables import check_fitted, class_labels
+from tanager.model import Network
+
+
+def to_networkx(clf: TANClassifier, target: str = "class", *, tables: bool = True) -> Any:
+    """Make a directed graph of the class and the features.
+
+    Parameters
+    ----------
+    clf : TANClassifier
+        A pseudo-TAN gives a graph with its cycles.
+    target : str, default="class"
+        Name of the class node; a number is put behind a feature with the same name.
+    tables : bool, default=True
+        Whether nodes carry ``values`` and ``cpt``. Without them all attributes are text and numbers, which formats of
+        graphs such as GraphML can hold.
+
+    Returns
+    -------
+    networkx.DiGraph
+        Nodes have ``kind`` ("class" or "feature"), ``n_values``, ``values`` (list of str) and ``cpt`` (nested lists:
+        ``[x_parent][x][c]`` for a feature, where a feature without extra parent has one ``x_parent``, and ``[c]`` for
+        the class). Edges have ``probability``, the learned probability of the parent; from the class it is 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import TANClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> graph = to_networkx(TANClassifier([-1, 0, 0, 2], parameters="ml").fit(X, y))
+    >>> sorted(graph.predecessors("x3"))
+    ['class', 'x2']
+    >>> graph.nodes["x3"]["values"]
+    ['< 0.8', '0.8 to 1.75', '>= 1.75']
+    """
+    check_fitted(clf)
+    if isinstance(clf, TANEnsembleClassifier):
+        raise TypeError("an ensemble is not one network; export each of its estimators_ instead")
+    network = clf.network_
+    root, *names = unique_labels([target, *clf.encoder_.feature_labels])
+    graph = _import_networkx().DiGraph(classifier=type(clf).__name__)
+    graph.add_node(root, kind="class", **_contents(class_labels(clf), np.exp(network.log_prior), tables))
+    for feature, name in enumerate(names):
+        values = clf.encoder_.value_labels(feature)
+        graph.add_node(name, kind="feature", **_contents(values, network.cpt(feature), tables))
+    graph.add_edges_from((root, name, {"probability": 1.0}) for name in names)
+    probabilities = clf.parent_probabilities_
+    for child, parent in _feature_edges(network):
+        graph.add_edge(names[parent], names[child], probability=float(probabilities[child, parent]))
+    return graph
+
+
+def to_graphml(clf: TANClassifier, target: str = "class") -> str:
+    """The structure, without tables, as a GraphML file; parameters as in `to_networkx`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import TANClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> to_graphml(TANClassifier("none", parameters="ml").fit(X, y))[:8]
+    '<graphml'
+    """
+    graph = to_networkx(clf, target, tables=False)
+    return "\n".join(_import_networkx().generate_graphml(graph)) + "\n"
+
+
+def to_dot(clf: TANClassifier, target: str = "class") -> str:
+    """The structure, without tables, as text for Graphviz; parameters as in `to_networkx`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import TANClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(to_dot(TANClassifier("none", parameters="ml").fit(X[:, :1], y)), end="")
+    digraph "tanager" {
+      "class" [kind="class", n_values="3"];
+      "x0" [kind="feature", n_values="3"];
+      "class" -> "x0" [probability="1.0"];
+    }
+    """
+    # Written here: networkx needs a second package for it, and one that does not quote every name.
+    graph = to_networkx(clf, target, tables=False)
+    lines = [f"{_quoted(name)} {_dot_attributes(attributes)};" for name, attributes in graph.nodes(data=True)]
+    lines += [
+        f"{_quoted(parent)} -> {_quoted(child)} {_dot_attributes(attributes)};"
+        for parent, child, attributes in graph.edges(data=True)
+    ]
+    return "\n".join(['digraph "tanager" {', *(f"  {line}" for line in lines), "}\n"])
+
+
+def _contents(values: list[str], cpt: Any, has_tables: bool) -> dict[str, Any]:
+    """Attributes of a node."""
+    contents: dict[str, Any] = {"n_values": len(values)}
+    if has_tables:
+        contents |= {"values": values, "cpt": cpt.tolist()}
+    return contents
+
+
+def _feature_edges(network: Network) -> Iterator[tuple[int, int]]:
+    """Child and parent of each edge between features."""
+    return ((child, parent) for child, parent in enumerate(network.parents.tolist()) if parent >= 0)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _dot_attributes(attributes: dict[str, Any]) -> str:
+    return "[" + ", ".join(f"{key}={_quoted(str(value))}" for key, value in attributes.items()) + "]"
+
+
+def _import_networkx() -> Any:
+    try:
+        import networkx
+    except ImportError:
+        raise needs_extra("networkx") from None
+    return networkx

@@ -1,0 +1,163 @@
+"""Bayesian networks of other programs: their own inference gives the probabilities of the classifier."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tanager import TANClassifier, TANEnsembleClassifier
+from tanager.exports import evidence, network_tables, to_bif, to_pgmpy, to_pyagrum, to_xmlbif
+from tests.exports.classifiers import (
+    cyclic_classifier,
+    iris_classifier,
+    mixed_classifier,
+    pgmpy,
+    pgmpy_probabilities,
+    pyagrum,
+    pyagrum_probabilities,
+    random_classifier,
+    with_unknown_cells,
+    with_unknown_codes,
+)
+from tests.strategies import models
+
+# Tables are kept in single precision, so that a line of one sums to one up to 1e-7 or so; the exports are normalised.
+CLOSE = 1e-6
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return iris_classifier(structure="all")
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return mixed_classifier(structure="all", missing="ignore")
+
+
+def test_pyagrum_iris(iris):
+    clf, X = iris
+    bn = to_pyagrum(clf, target="species")
+    assert bn.check() == ()
+    assert bn.variable("petal_width_cm").description() == "petal width (cm)"
+    assert bn.variable("species").labels() == ("setosa", "versicolor", "virginica")
+    np.testing.assert_allclose(
+        pyagrum_probabilities(bn, evidence(clf, X), "species"), clf.predict_proba(X), atol=CLOSE, rtol=0
+    )
+
+
+def test_pgmpy_iris(iris):
+    clf, X = iris
+    model = to_pgmpy(clf)
+    assert model.check_model()
+    X = X[::10]
+    np.testing.assert_allclose(pgmpy_probabilities(model, evidence(clf, X)), clf.predict_proba(X), atol=CLOSE, rtol=0)
+
+
+def test_unknown_values_are_summed_out(mixed):
+    clf, frame = mixed
+    frame = with_unknown_cells(frame)[:40]
+    rows = evidence(clf, frame)
+    assert any(len(row) < frame.shape[1] - 2 for row in rows)
+    expected = clf.predict_proba(frame)
+    bn = to_pyagrum(clf)
+    assert bn.check() == ()
+    np.testing.assert_allclose(pyagrum_probabilities(bn, rows), expected, atol=CLOSE, rtol=0)
+    np.testing.assert_allclose(pgmpy_probabilities(to_pgmpy(clf), rows[:10]), expected[:10], atol=CLOSE, rtol=0)
+
+
+@pytest.mark.parametrize(("write", "ending"), [(to_bif, "bif"), (to_xmlbif, "bifxml")])
+def test_files_are_read_by_both_programs(mixed, tmp_path, write, ending):
+    clf, frame = mixed
+    frame = with_unknown_cells(frame)[:10]
+    rows, expected = evidence(clf, frame), clf.predict_proba(frame)
+    path = tmp_path / f"model.{ending}"
+    path.write_text(write(clf), encoding="ascii")
+    bn = pyagrum.loadBN(str(path))
+    assert bn.check() == ()
+    np.testing.assert_allclose(pyagrum_probabilities(bn, rows), expected, atol=CLOSE, rtol=0)
+    reader = pgmpy.readwrite.BIFReader if ending == "bif" else pgmpy.readwrite.XMLBIFReader
+    model = reader(str(path)).get_model()
+    assert model.check_model()
+    np.testing.assert_allclose(pgmpy_probabilities(model, rows), expected, atol=CLOSE, rtol=0)
+
+
+@pytest.mark.parametrize(("write", "reader"), [(to_bif, "BIFReader"), (to_xmlbif, "XMLBIFReader")])
+def test_files_keep_every_digit(mixed, write, reader):
+    clf, _ = mixed
+    model = getattr(pgmpy.readwrite, reader)(string=write(clf)).get_model()
+    for own in to_pgmpy(clf).get_cpds():
+        read = model.get_cpds(own.variable)
+        assert read.variables == own.variables
+        assert read.state_names == own.state_names
+        np.testing.assert_array_equal(read.values, own.values)
+
+
+def test_what_pyagrum_writes_is_read_by_pgmpy(mixed, tmp_path):
+    """Users save a network with pyAgrum's own writer too, which keeps six digits."""
+    clf, _ = mixed
+    bn = to_pyagrum(clf)
+    for ending, reader in [("bif", "BIFReader"), ("bifxml", "XMLBIFReader")]:
+        path = tmp_path / f"saved.{ending}"
+        pyagrum.saveBN(bn, str(path))
+        model = getattr(pgmpy.readwrite, reader)(str(path)).get_model()
+        for own in to_pgmpy(clf).get_cpds():
+            read = model.get_cpds(own.variable)
+            axes = [read.variables.index(name) for name in own.variables]
+            np.testing.assert_allclose(read.values.transpose(axes), own.values, atol=1e-6)
+
+
+def test_tables_sum_to_one(mixed):
+    tables = network_tables(mixed[0])
+    assert tables.prior.sum() == pytest.approx(1.0, abs=1e-15)
+    for cpt in tables.cpts:
+        np.testing.assert_allclose(cpt.sum(axis=1), 1.0, rtol=0, atol=1e-15)
+
+
+def test_names_keep_what_they_stand_for(mixed):
+    tables = network_tables(mixed[0])
+    assert [variable.name for variable in (tables.target, *tables.features)] == [
+        "class",
+        "colour_or_so",
+        "size_cm",
+        "v_1st_guess",
+        "table_1",
+        "class_2",
+        "constant",
+        "weight",
+    ]
+    colour, guess, constant = tables.features[0], tables.features[2], tables.features[5]
+    assert colour.states == ("Red", "blue_dark", "grosser", "red_2", "table_")
+    assert colour.state_labels == ("Red", "blue {dark}", "größer", "red", "table")
+    assert guess.states == ("minus_1", "1", "v_1_5", "2")
+    assert constant.states == ("any", "unused")
+
+
+@settings(max_examples=40, deadline=None)
+@given(models(is_ordered=True, is_fixed=True, max_features=4, max_card=3, max_rows=6))
+def test_pyagrum_on_random_networks(model):
+    clf = random_classifier(model)
+    for codes in (model.codes, with_unknown_codes(model)):
+        found = pyagrum_probabilities(to_pyagrum(clf), evidence(clf, codes))
+        np.testing.assert_allclose(found[:, : model.n_classes], clf_proba(clf, codes), atol=2e-6, rtol=0)
+        assert not found[:, model.n_classes :].any()
+
+
+def clf_proba(clf, codes):
+    log_joint = clf.network_.log_joint(np.ascontiguousarray(codes))
+    joint = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("make", [to_pyagrum, to_pgmpy, to_bif, to_xmlbif])
+def test_refusals(make):
+    X, y = np.random.default_rng(0).integers(0, 2, (30, 3)), np.arange(30) % 2
+    with pytest.raises(ValueError, match="not fitted yet"):
+        make(TANClassifier())
+    with pytest.raises(TypeError, match="not a dict"):
+        make({})
+    ensemble = TANEnsembleClassifier(TANClassifier("none", epochs=1), n_members=2, random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match="estimators_"):
+        make(ensemble)
+    make(ensemble.estimators_[0])
+    with pytest.raises(ValueError, match=r"cycle \('x0' -> "):
+        make(cyclic_classifier()[0])
