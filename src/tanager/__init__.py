@@ -7,13 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tanager.estimators import MDLPDiscretizer, TANClassifier, TANEnsembleClassifier
+    from tanager.estimators import MDLPDiscretizer, TANClassifier, TANEnsembleClassifier, load
     from tanager.experiments import paper_settings
     from tanager.structure import ParentSets
 
 __version__ = "0.1.0"
 
-__all__ = ["MDLPDiscretizer", "ParentSets", "TANClassifier", "TANEnsembleClassifier", "__version__", "paper_settings"]
+__all__ = [
+    "MDLPDiscretizer",
+    "ParentSets",
+    "TANClassifier",
+    "TANEnsembleClassifier",
+    "__version__",
+    "load",
+    "paper_settings",
+]
 
 # Names are imported when they are asked for, so that `tanager --help` waits neither for scikit-learn nor for numba.
 _HOMES = {
@@ -21,6 +29,7 @@ _HOMES = {
     "ParentSets": "tanager.structure",
     "TANClassifier": "tanager.estimators",
     "TANEnsembleClassifier": "tanager.estimators",
+    "load": "tanager.estimators",
     "paper_settings": "tanager.experiments",
 }
 

@@ -2,6 +2,7 @@
 
 from tanager.estimators.discretizer import MDLPDiscretizer
 from tanager.estimators.ensemble import TANEnsembleClassifier
+from tanager.estimators.loading import load
 from tanager.estimators.tan import TANClassifier
 
-__all__ = ["MDLPDiscretizer", "TANClassifier", "TANEnsembleClassifier"]
+__all__ = ["MDLPDiscretizer", "TANClassifier", "TANEnsembleClassifier", "load"]

@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.inputs import read_table
 from tanager.estimators.probabilities import softmax_rows
+from tanager.estimators.saving import SavingMixin
 from tanager.estimators.tan import TANClassifier
 from tanager.model import average_networks
 
 
-class TANEnsembleClassifier(ClassifierMixin, BaseEstimator):
+class TANEnsembleClassifier(SavingMixin, ClassifierMixin, BaseEstimator):
     """Average of TAN classifiers that differ in their orderings and candidate sets.
 
     Parameters

@@ -18,6 +18,7 @@ from tanager.estimators.fitting import Rows, fit_closed_form, fit_gradient, with
 from tanager.estimators.inputs import read_classes, read_table, read_weights
 from tanager.estimators.options import make_binning, make_loss, make_settings
 from tanager.estimators.probabilities import softmax_rows
+from tanager.estimators.saving import SavingMixin
 from tanager.estimators.structures import make_parent_sets
 from tanager.losses import Loss
 from tanager.model import Layout, check_memory, conditional_mutual_information, make_layout
@@ -27,7 +28,7 @@ from tanager.training import Noise, TrainingSettings
 _DEFAULTS = TrainingSettings()
 
 
-class TANClassifier(ClassifierMixin, BaseEstimator):
+class TANClassifier(SavingMixin, ClassifierMixin, BaseEstimator):
     """Tree-augmented naive Bayes classifier with a structure learned by gradient descent.
 
     The class is a parent of every feature, and each feature may have one more feature as parent. Which one is learned

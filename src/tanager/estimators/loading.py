@@ -1,0 +1,109 @@
+"""Loading model files: from the parts in a file to a fitted estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tanager.estimators.ensemble import TANEnsembleClassifier
+from tanager.estimators.tan import TANClassifier
+from tanager.files import Member, Model, ModelFileError, read_model
+from tanager.model import average_networks
+
+_MAX_JOBS = 4096  # a file must not make a prediction start more threads than any machine has use for
+
+
+def load(path: Path | str) -> TANClassifier | TANEnsembleClassifier:
+    """Read a classifier that was written with its ``save`` method.
+
+    It predicts exactly what the saved one did, to the last bit. Nothing in a file is run, and everything is checked: a
+    damaged, cut off or hostile file is an error.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    TANClassifier or TANEnsembleClassifier
+
+    Raises
+    ------
+    tanager.files.ModelFileError
+        If the file is not a model file, is damaged, or was written by a newer format; the message says which.
+    OSError
+        If there is no such file, or it may not be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import TANClassifier
+    >>> path = Path(tempfile.mkdtemp()) / "iris.tanager"
+    >>> TANClassifier(structure="chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).save(path)
+    >>> load(path)
+    TANClassifier(parameters='ml', structure='chow-liu')
+    """
+    model = read_model(path)
+    try:
+        if model.kind == "TANClassifier":
+            return _classifier(model)
+        if model.kind == "TANEnsembleClassifier":
+            return _ensemble(model)
+        raise ValueError(f"it holds a {model.kind[:60]!r}, which this tanager does not know: upgrade tanager")
+    except ValueError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+
+
+def _classifier(model: Model) -> TANClassifier:
+    if len(model.members) != 1 or model.options or model.estimator is not None:
+        raise ValueError("a single classifier must have one member and no options of an ensemble")
+    return _fitted_member(model, model.members[0])
+
+
+def _ensemble(model: Model) -> TANEnsembleClassifier:
+    options: dict[str, Any] = dict(model.options)
+    if options.get("combine", "log") not in ("log", "probability"):
+        raise ValueError("the option 'combine' must be 'log' or 'probability'")
+    if "estimator" in options:
+        raise ValueError("the options of the ensemble must not list its estimator")
+    if model.estimator is not None:
+        options["estimator"] = _make(TANClassifier, model.estimator)
+    ensemble = _make(TANEnsembleClassifier, options)
+    _set_inputs(ensemble, model)
+    ensemble.estimators_ = [_fitted_member(model, member) for member in model.members]
+    ensemble.average_ = average_networks([member.network for member in model.members])
+    return ensemble
+
+
+def _fitted_member(model: Model, member: Member) -> TANClassifier:
+    clf = _make(TANClassifier, member.options)
+    _set_inputs(clf, model)
+    clf.pooled_categories_ = model.encoder.pooled()
+    clf.network_, clf._distribution = member.network, member.distribution
+    clf.parents_ = member.network.parents
+    for name, arrays in member.records.items():
+        setattr(clf, f"{name}_", arrays)
+    return clf
+
+
+def _make(kind: Any, options: Mapping[str, Any]) -> Any:
+    """An estimator with the options of the file, those that this version knows; predicting uses only ``n_jobs``."""
+    unknown = sorted(set(options) - set(kind().get_params(deep=False)))
+    if unknown:
+        raise ValueError(f"it has the option {unknown[0][:60]!r}, which this tanager does not know: upgrade tanager")
+    n_jobs = options.get("n_jobs")
+    if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0 or abs(n_jobs) > _MAX_JOBS):
+        raise ValueError(f"the option 'n_jobs' must be None or a whole number up to {_MAX_JOBS}, and not 0")
+    return kind(**options)
+
+
+def _set_inputs(estimator: Any, model: Model) -> None:
+    """Set what an estimator knows of tables and classes."""
+    estimator.encoder_, estimator.classes_ = model.encoder, model.classes
+    estimator.n_features_in_ = len(model.encoder.columns)
+    if model.has_feature_names:
+        estimator.feature_names_in_ = np.array(model.encoder.names, dtype=object)

@@ -1,0 +1,123 @@
+"""The encoder in a model file: kind, cuts, categories and names of the columns, all columns packed together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.data import CategoryColumn, NumericColumn, TableEncoder
+from tanager.data.arrays import column_label
+from tanager.data.coders import sort_categories
+from tanager.files.container import Arrays
+from tanager.files.values import ELEMENTS, array_of, element_of, pack_values, take_spans, unpack_values
+
+_NUMERIC, _CATEGORY = 0, 1
+
+
+def pack_encoder(encoder: TableEncoder) -> dict[str, NDArray[Any]]:
+    """Turn an encoder into arrays."""
+    kinds, elements, cuts, values, n_cuts, n_values = [], [], [], [], [], []
+    for index, column in enumerate(encoder.columns):
+        if isinstance(column, NumericColumn):
+            kinds.append(_NUMERIC)
+            elements.append(0)
+            cuts.append(column.cuts)
+            n_cuts.append(column.cuts.size)
+            n_values += [0, 0]
+            continue
+        kinds.append(_CATEGORY)
+        elements.append(ELEMENTS.index(element_of(column.categories, f"values of {_label(encoder, index)}")))
+        n_cuts.append(0)
+        n_values += [column.categories.size, column.pooled.size]
+        own = [*column.categories.tolist(), *column.pooled.tolist()]
+        values.append(pack_values("column", own, f"values of {_label(encoder, index)}"))
+    arrays = {
+        "columns.kind": np.array(kinds, np.uint8),
+        "columns.has_missing": np.array([column.has_missing for column in encoder.columns], np.uint8),
+        "columns.element": np.array(elements, np.uint8),
+        "columns.cuts": np.concatenate([np.empty(0), *cuts]),
+        "columns.cuts_end": np.cumsum(n_cuts, dtype=np.int64),
+        "columns.values_end": np.cumsum(n_values, dtype=np.int64),
+        **_join(values),
+    }
+    if encoder.names is not None:
+        arrays |= pack_values("columns.names", list(encoder.names), "names of the columns")
+    return arrays
+
+
+def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> TableEncoder:
+    """The encoder that `pack_encoder` has turned into arrays, with everything in it checked."""
+    kinds = _take_choices(arrays, "columns.kind", n_features, 2)
+    has_missing = _take_choices(arrays, "columns.has_missing", n_features, 2)
+    elements = _take_choices(arrays, "columns.element", n_features, len(ELEMENTS))
+    cuts = arrays.take("columns.cuts", "float64")
+    cut_spans = take_spans(arrays, "columns.cuts_end", n_features, cuts.size)
+    values = unpack_values(arrays, "columns.values")
+    value_spans = take_spans(arrays, "columns.values_end", 2 * n_features, len(values))
+    if not np.isfinite(cuts).all():
+        raise ValueError("array 'columns.cuts' must be finite")
+    columns: list[NumericColumn | CategoryColumn] = []
+    for i in range(n_features):
+        own_cuts = cuts[slice(*cut_spans[i])].copy()
+        categories, pooled = (values[slice(*span)] for span in value_spans[2 * i : 2 * i + 2])
+        what = f"column {i}"
+        if kinds[i] == _NUMERIC:
+            if categories or pooled or np.any(np.diff(own_cuts) <= 0):
+                raise ValueError(f"{what} is numeric, but its cuts do not rise or it has categories")
+            columns.append(NumericColumn(_frozen(own_cuts), bool(has_missing[i])))
+            continue
+        if own_cuts.size:
+            raise ValueError(f"{what} is a category, but it has cuts")
+        _check_sorted(categories, pooled, what)
+        both = [_frozen(array_of(part, ELEMENTS[elements[i]], f"values of {what}")) for part in (categories, pooled)]
+        columns.append(CategoryColumn(both[0], both[1], bool(has_missing[i])))
+        if columns[-1].card == 0:
+            raise ValueError(f"{what} has no values")
+    return TableEncoder(tuple(columns), _unpack_names(arrays, n_features) if has_names else None)
+
+
+def _join(parts: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """The packed values of all columns as one list."""
+    joined = pack_values("columns.values", [], "")
+    for key in ("type", "data"):
+        joined[f"columns.values.{key}"] = np.concatenate(
+            [joined[f"columns.values.{key}"], *(part[f"column.{key}"] for part in parts)]
+        )
+    lengths = [np.diff(part["column.end"], prepend=0) for part in parts]
+    joined["columns.values.end"] = np.cumsum(np.concatenate([np.empty(0, np.int64), *lengths]), dtype=np.int64)
+    return joined
+
+
+def _take_choices(arrays: Arrays, name: str, length: int, n_choices: int) -> list[int]:
+    """An array of small numbers below ``n_choices`` as a list."""
+    array = arrays.take(name, "uint8", length=length)
+    if array.size and array.max() >= n_choices:
+        raise ValueError(f"array {name!r} must hold numbers below {n_choices}, got {array.max()}")
+    choices: list[int] = array.tolist()
+    return choices
+
+
+def _unpack_names(arrays: Arrays, n_features: int) -> tuple[str, ...]:
+    names = unpack_values(arrays, "columns.names", length=n_features)
+    if any(type(name) is not str for name in names) or len(set(names)) < n_features:
+        raise ValueError("names of the columns must be different texts")
+    return tuple(names)
+
+
+def _check_sorted(categories: list[Any], pooled: list[Any], what: str) -> None:
+    """Check that values are different and in the order that encoding relies on."""
+    is_sorted = all(sort_categories(part, what) == part for part in (categories, pooled))
+    if not is_sorted or len(set(categories).union(pooled)) < len(categories) + len(pooled):
+        raise ValueError(f"{what} has values that are not different or not sorted")
+
+
+def _label(encoder: TableEncoder, index: int) -> str:
+    return column_label(encoder.names, index)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array read-only, as those of a fitted encoder are."""
+    array.setflags(write=False)
+    return array

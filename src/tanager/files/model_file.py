@@ -1,0 +1,255 @@
+"""Model files: from the parts of a fitted classifier to one file and back (docs/model-files.md).
+
+No pickle: a file holds numbers and texts, and reading it runs none of its content and imports nothing that it names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.data import TableEncoder
+from tanager.files.columns import pack_encoder, unpack_encoder
+from tanager.files.container import Arrays, read_container, read_document, write_container
+from tanager.files.header import Fields, shortened
+from tanager.files.networks import Member, pack_network, unpack_network
+from tanager.files.options import pack_options, unpack_options
+from tanager.files.values import ELEMENTS, array_of, pack_values, unpack_values
+
+_SPARE_WIDTH = 1024  # characters that an array of class names may be wider than its longest
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be read, or a classifier that cannot be saved; the message says why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import load
+    >>> with tempfile.NamedTemporaryFile(suffix=".tanager") as file:
+    ...     load(file.name)
+    Traceback (most recent call last):
+        ...
+    tanager.files.model_file.ModelFileError: ....tanager: this is not a tanager model file
+    """
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the estimator.
+    classes : ndarray of shape (C,)
+    encoder : TableEncoder
+    has_feature_names : bool
+        Whether the estimator has `feature_names_in_`.
+    members : tuple of Member
+        One, or those of an ensemble.
+    options : mapping
+        Constructor parameters of an ensemble; those of a single classifier are its member's.
+    estimator : mapping or None
+        Constructor parameters of an ensemble's own `estimator`.
+    metadata : mapping
+        The user's.
+    """
+
+    kind: str
+    classes: NDArray[Any]
+    encoder: TableEncoder
+    has_feature_names: bool
+    members: tuple[Member, ...]
+    options: Mapping[str, Any]
+    estimator: Mapping[str, Any] | None
+    metadata: Mapping[str, Any]
+
+
+def write_model(path: Path | str, model: Model) -> None:
+    """Write a model file, whole or not at all."""
+    with _named(path):
+        document, arrays = _pack(model)
+        write_container(path, document, arrays)
+
+
+def read_model(path: Path | str) -> Model:
+    """Read and check a model file; whatever is wrong with it is a ModelFileError."""
+    with _named(path):
+        document, arrays = read_container(Path(path))
+        model = _unpack(Fields(document, "the header"), arrays)
+        if arrays.names:
+            raise ValueError(f"there is an array {shortened(min(arrays.names))} that nothing needs")
+        return model
+
+
+def read_header(path: Path | str) -> dict[str, Any]:
+    """What a model file is, and the metadata in it, without reading its arrays.
+
+    The checksum is not looked at; `tanager.load` does that.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    dict
+        ``kind`` (name of the estimator), ``writer`` (the version of tanager), ``metadata`` (what was given to
+        ``save``), and the counts ``n_features``, ``n_classes``, ``n_members`` and ``n_parameters``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import TANClassifier
+    >>> clf = TANClassifier(structure="chow-liu", parameters="ml").fit(*load_iris(return_X_y=True))
+    >>> path = Path(tempfile.mkdtemp()) / "iris.tanager"
+    >>> clf.save(path, metadata={"target": "species"})
+    >>> header = read_header(path)
+    >>> header["kind"], header["n_features"], header["metadata"]
+    ('TANClassifier', 4, {'target': 'species'})
+    """
+    with _named(path):
+        header = Fields(read_document(Path(path)), "the header")
+        summary = header.fields("summary")
+        counts = {key: summary.count(key) for key in ("n_features", "n_classes", "n_members", "n_parameters")}
+        texts = {key: header.take(key, str) for key in ("kind", "writer")}
+        return {**texts, **counts, "metadata": header.take("metadata", dict)}
+
+
+@contextmanager
+def _named(path: Path | str) -> Iterator[None]:
+    """Turn whatever is wrong with a file into a ModelFileError that names it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+
+
+def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a model."""
+    element, width = _class_type(model.classes)
+    arrays = pack_values("classes", model.classes.tolist(), "the classes") | pack_encoder(model.encoder)
+    members = []
+    for number, member in enumerate(model.members):
+        name = f"members.{number}"
+        entry, own_arrays = pack_network(name, member)
+        options, option_arrays = pack_options(f"{name}.options", member.options)
+        members.append({**entry, "options": options})
+        arrays |= own_arrays | option_arrays
+    options, option_arrays = pack_options("options", model.options)
+    arrays |= option_arrays
+    estimator = None
+    if model.estimator is not None:
+        estimator, option_arrays = pack_options("estimator", model.estimator)
+        arrays |= option_arrays
+    document = {
+        "kind": model.kind,
+        "writer": f"tanager {_version()}",
+        "metadata": _plain_metadata(model.metadata),
+        "summary": {
+            "n_features": len(model.encoder.columns),
+            "n_classes": len(model.classes),
+            "n_members": len(model.members),
+            "n_parameters": sum(member.network.n_parameters for member in model.members),
+        },
+        "classes": {"element": element, "width": width},
+        "columns": {"has_names": model.encoder.names is not None, "has_feature_names": model.has_feature_names},
+        "options": options,
+        "estimator": estimator,
+        "members": members,
+    }
+    return document, arrays
+
+
+def _unpack(header: Fields, arrays: Arrays) -> Model:
+    """The model of a header and arrays."""
+    summary, columns = header.fields("summary"), header.fields("columns")
+    n_features, n_classes = summary.count("n_features", 1), summary.count("n_classes", 1)
+    classes = _unpack_classes(header.fields("classes"), arrays, n_classes)
+    has_names, has_feature_names = columns.take("has_names", bool), columns.take("has_feature_names", bool)
+    if has_feature_names and not has_names:
+        raise ValueError("there are names of features, but not of columns")
+    encoder = unpack_encoder(arrays, n_features, has_names)
+    cards = encoder.cards.astype(np.int64)
+    members = []
+    for number, entry in enumerate(header.list_of_fields("members")):
+        name = f"members.{number}"
+        options = unpack_options(f"{name}.options", entry.fields("options"), arrays)
+        members.append(unpack_network(name, entry, arrays, cards, n_classes, options))
+    n_parameters = sum(member.network.n_parameters for member in members)
+    if not members or len(members) != summary.count("n_members") or n_parameters != summary.count("n_parameters"):
+        raise ValueError("the summary does not fit the members")
+    estimator = None
+    if header.values.get("estimator") is not None:
+        estimator = unpack_options("estimator", header.fields("estimator"), arrays)
+    return Model(
+        kind=header.take("kind", str),
+        classes=classes,
+        encoder=encoder,
+        has_feature_names=has_feature_names,
+        members=tuple(members),
+        options=unpack_options("options", header.fields("options"), arrays),
+        estimator=estimator,
+        metadata=header.take("metadata", dict),
+    )
+
+
+def _class_type(classes: NDArray[Any]) -> tuple[str, int]:
+    """Element type of the classes, and the width of text of fixed width."""
+    if classes.dtype.kind == "U":
+        longest = max(map(len, classes.tolist()))
+        return "str", min(classes.dtype.itemsize // 4, longest + _SPARE_WIDTH)
+    is_text = classes.dtype.kind == "O" and all(type(label) is str for label in classes.tolist())
+    if not is_text and (classes.dtype.kind == "O" or classes.dtype.name not in ELEMENTS):
+        raise ValueError(
+            f"the classes are of type {classes.dtype}, which a model file cannot hold; they must be texts, numbers or "
+            "truth values"
+        )
+    return classes.dtype.name, 0
+
+
+def _unpack_classes(entry: Fields, arrays: Arrays, n_classes: int) -> NDArray[Any]:
+    labels = unpack_values(arrays, "classes", length=n_classes)
+    element, width = entry.take("element", str), entry.count("width")
+    if len(set(labels)) < n_classes:
+        raise ValueError("there are classes that are the same")
+    if element in ("str", "object") and any(type(label) is not str for label in labels):
+        raise ValueError("the classes must be texts")
+    if element == "str":
+        longest = max(map(len, labels))
+        if not longest <= width <= longest + _SPARE_WIDTH:
+            raise ValueError(f"texts of {longest} characters do not fit the width {width} of the classes")
+        return np.array(labels, f"U{max(width, 1)}")
+    if element not in ELEMENTS:
+        raise ValueError(f"the classes are of the unknown type {shortened(element)}")
+    return array_of(labels, element, "the classes")
+
+
+def _plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's metadata, which must come back from JSON as they are."""
+    try:
+        document: dict[str, Any] = dict(metadata)
+        is_same = json.loads(json.dumps(document, allow_nan=False)) == document
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"metadata must be a mapping that JSON can hold: {error}") from None
+    if not is_same:
+        raise ValueError("metadata must be a mapping that JSON can hold, with texts as keys and lists, not tuples")
+    return document
+
+
+def _version() -> str:
+    """The installed version."""
+    try:
+        return version("tanager")
+    except PackageNotFoundError:
+        return "of unknown version"

@@ -1,0 +1,166 @@
+"""One trained classifier in a model file: network, parent distribution, and records of its training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._types import FloatArray, IntArray
+from tanager.files.container import Arrays
+from tanager.files.header import Fields, shortened
+from tanager.model import Layout, Network, ParentDistribution, make_layout
+from tanager.structure import ParentSets
+
+RECORDS = ("history", "parent_path")
+"""Records of training that a file may hold, each a mapping of arrays by name."""
+
+_TOLERANCE = 1e-3  # of the sum of probabilities in single precision over thousands of values
+
+
+@dataclass(frozen=True)
+class Member:
+    """What training leaves of one classifier.
+
+    Attributes
+    ----------
+    network : Network
+    distribution : ParentDistribution
+    records : mapping
+        For each of `RECORDS` that there is, arrays by name.
+    options : mapping
+        Parameters of the constructor.
+    """
+
+    network: Network
+    distribution: ParentDistribution
+    records: Mapping[str, Mapping[str, NDArray[Any]]]
+    options: Mapping[str, Any]
+
+
+def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Turn a member, except for its options, into an entry of the header and arrays."""
+    network, sets = member.network, member.distribution.parent_sets
+    arrays = {
+        f"{name}.parents": network.parents,
+        f"{name}.theta": network.theta[: network.layout.size],
+        f"{name}.log_prior": network.log_prior,
+        f"{name}.phi": member.distribution.phi,
+        **pack_parent_sets(f"{name}.candidates", sets),
+    }
+    for record, columns in member.records.items():
+        arrays |= {f"{name}.{record}.{key}": np.asarray(column) for key, column in columns.items()}
+    entry = {
+        "is_ordered": sets.is_ordered,
+        "records": {record: sorted(columns) for record, columns in member.records.items()},
+    }
+    return entry, arrays
+
+
+def unpack_network(
+    name: str, entry: Fields, arrays: Arrays, cards: IntArray, n_classes: int, options: Mapping[str, Any]
+) -> Member:
+    """The member that `pack_network` has turned into arrays, with everything in it checked."""
+    n_features = len(cards)
+    parents = arrays.take(f"{name}.parents", "int64", length=n_features)
+    own = make_layout(ParentSets(np.arange(n_features + 1), parents.astype(np.int32)), cards, n_classes)
+    theta = np.zeros(_checked_arena_size(own, arrays, f"{name}.theta"), np.float32)
+    theta[: own.size] = arrays.take(f"{name}.theta", "float32", length=own.size)
+    log_prior = arrays.take(f"{name}.log_prior", "float64", length=n_classes)
+    _check_probabilities(own, theta, log_prior, name)
+    sets = unpack_parent_sets(arrays, f"{name}.candidates", entry.take("is_ordered", bool), n_features)
+    phi = arrays.take(f"{name}.phi", "float32", "float64", length=sets.n_candidates)
+    _check_phi(phi, sets, parents, name)
+    records = _unpack_records(name, entry, arrays)
+    _check_records(records, sets, name)
+    return Member(Network(parents, own, theta, log_prior), ParentDistribution(sets, phi), records, options)
+
+
+def pack_parent_sets(name: str, sets: ParentSets) -> dict[str, NDArray[Any]]:
+    """Turn a search space into arrays."""
+    arrays: dict[str, NDArray[Any]] = {f"{name}.ptr": sets.ptr, f"{name}.parents": sets.parents}
+    if sets.order is not None:
+        arrays[f"{name}.order"] = sets.order
+    return arrays
+
+
+def unpack_parent_sets(arrays: Arrays, name: str, is_ordered: bool, n_features: int | None = None) -> ParentSets:
+    """The search space that `pack_parent_sets` has turned into arrays."""
+    ptr = arrays.take(f"{name}.ptr", "int64", length=None if n_features is None else n_features + 1)
+    parents = arrays.take(f"{name}.parents", "int32")
+    if ptr.size and (ptr.min() < 0 or ptr.max() > parents.size):
+        raise ValueError(f"array '{name}.ptr' points beyond the candidates")
+    return ParentSets(ptr, parents, arrays.take(f"{name}.order", "int64") if is_ordered else None)
+
+
+def _checked_arena_size(layout: Layout, arrays: Arrays, name: str) -> int:
+    """Number of entries to allocate for the tables, once it is known that the file has as many."""
+    # In exact numbers: a product of large numbers of values might overflow in an array.
+    cards, n_classes = layout.tables.cards.tolist(), layout.n_classes
+    size = sum(cards[j] * cards[i] * n_classes for i, j in enumerate(layout.tables.parent.tolist()))
+    if arrays.size_of(name) != size:
+        raise ValueError(f"array {name!r} must have {size} entries, got {arrays.size_of(name)}")
+    return layout.arena_size
+
+
+def _check_probabilities(layout: Layout, theta: FloatArray, log_prior: FloatArray, name: str) -> None:
+    """Check that tables and prior hold logarithms of probabilities."""
+    if not np.isfinite(theta).all() or not np.isfinite(log_prior).all():
+        raise ValueError(f"probabilities of {name!r} are not finite")
+    # Clipped so that no exponential overflows: above 1 a logarithm is wrong anyway.
+    for i in range(len(layout.cards)):
+        total = np.exp(layout.table(theta, i).clip(max=1.0)).sum(axis=1)
+        if np.abs(total - 1.0).max() > _TOLERANCE:
+            raise ValueError(f"probabilities of feature {i} in {name!r} do not sum to one")
+    if abs(np.exp(log_prior.clip(max=1.0)).sum() - 1.0) > _TOLERANCE:
+        raise ValueError(f"probabilities of the classes in {name!r} do not sum to one")
+
+
+def _check_phi(phi: FloatArray, sets: ParentSets, parents: IntArray, name: str) -> None:
+    """Check that phi gives a distribution, and that the parents are among the candidates."""
+    highest = np.maximum.reduceat(phi, sets.ptr[:-1])
+    if np.isnan(phi).any() or not np.isfinite(highest).all():
+        raise ValueError(f"array '{name}.phi' does not give probabilities")
+    n_features = sets.n_features
+    edges = _children(sets) * (n_features + 1) + sets.parents
+    if not np.isin(np.arange(n_features) * (n_features + 1) + parents, edges).all():
+        raise ValueError(f"a parent in '{name}.parents' is not one of the feature's candidates")
+
+
+def _unpack_records(name: str, entry: Fields, arrays: Arrays) -> dict[str, dict[str, NDArray[Any]]]:
+    records = {}
+    listed = entry.fields("records")
+    for record in listed.values:
+        if record not in RECORDS:
+            raise ValueError(f"{name!r} has a record {shortened(record)}, which this tanager does not know: upgrade it")
+        keys = listed.take(record, list)
+        if any(type(key) is not str for key in keys) or len(set(keys)) < len(keys):
+            raise ValueError(f"the record {record!r} of {name!r} must list different names")
+        records[record] = {key: arrays.take_any(f"{name}.{record}.{key}") for key in keys}
+    return records
+
+
+def _check_records(records: Mapping[str, Mapping[str, NDArray[Any]]], sets: ParentSets, name: str) -> None:
+    """Check the shapes of what is known of training."""
+    history = records.get("history", {})
+    if any(column.ndim != 1 for column in history.values()) or len({column.size for column in history.values()}) > 1:
+        raise ValueError(f"the history of {name!r} must hold one number for each epoch")
+    path = records.get("parent_path")
+    if path is None:
+        return
+    if set(path) != {"epoch", "probability", "child", "parent"}:
+        raise ValueError(f"the parent path of {name!r} must have epoch, probability, child and parent")
+    if path["probability"].shape != (path["epoch"].size, sets.n_candidates) or path["epoch"].ndim != 1:
+        raise ValueError(f"the parent path of {name!r} must hold a probability for each epoch and candidate")
+    if not np.array_equal(path["child"], _children(sets)) or not np.array_equal(path["parent"], sets.parents):
+        raise ValueError(f"the parent path of {name!r} is not that of its candidates")
+    if not np.isfinite(path["probability"]).all():
+        raise ValueError(f"the parent path of {name!r} has probabilities that are not finite")
+
+
+def _children(sets: ParentSets) -> IntArray:
+    """The child of each candidate, int64[E]."""
+    return np.repeat(np.arange(sets.n_features), np.diff(sets.ptr))
