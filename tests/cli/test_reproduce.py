@@ -60,11 +60,12 @@ def test_default_is_every_column_on_digits(call, store):
 
 
 def test_choices_narrow_the_grid(call, store):
-    choice = ["--max-parents", "5", "--ordering", "2", "--learning-rate", "0.03", "--seed", "7"]
+    choice = ["--max-parents", "5", "--ordering", "2", "--draw", "3", "--learning-rate", "0.03", "--seed", "7"]
     assert call("digits", "--method", "subset", "--runs", "3", "--epochs", "1", *choice).exit_code == 0
     specs = [record.spec for record in records_in(store)]
     assert len(specs) == 6
-    assert {(spec.max_parents, spec.ordering, spec.learning_rate, spec.seed) for spec in specs} == {(5, 2, 0.03, 7)}
+    chosen = {(spec.max_parents, spec.ordering, spec.draw, spec.learning_rate, spec.seed) for spec in specs}
+    assert chosen == {(5, 2, 3, 0.03, 7)}
 
 
 def test_validation_alone_ends_with_the_best_on_all_rows(call, store):
@@ -180,7 +181,7 @@ def test_wrong_options_are_refused_before_anything_is_made(call, store, argument
             ["digits", "--method", "subset", "--published"],
             "no configuration of method 'subset' was published for digits",
         ),
-        (["digits", "--method", "subset", "--max-parents", "3"], "has this K, ordering and learning rate"),
+        (["digits", "--method", "subset", "--max-parents", "3"], "has this K, ordering, draw and learning rate"),
     ],
 )
 def test_runs_that_do_not_exist(call, arguments, message):

@@ -34,6 +34,7 @@ class RunOptions:
         None for the paper's.
     max_parents : tuple of int
     orderings : tuple of str
+    draws : tuple of int
     learning_rates : tuple of float
         Keep configurations that have one of these, or that have no such choice; empty for all.
     around : (float, float), "published" or None
@@ -51,6 +52,7 @@ class RunOptions:
     epochs: int | None = None
     max_parents: tuple[int, ...] = ()
     orderings: tuple[str, ...] = ()
+    draws: tuple[int, ...] = ()
     learning_rates: tuple[float, ...] = ()
     around: tuple[float, float] | Literal["published"] | None = None
     protocol: Protocol = "both"
@@ -103,7 +105,7 @@ def _configurations(options: RunOptions, dataset: str, method: str) -> list[RunS
         grid = [spec for spec in paper_grid(dataset, method) if _is_wanted(options, spec)]
         if not grid:
             raise ValueError(
-                f"no configuration of method {method!r} for {dataset} has this K, ordering and learning rate"
+                f"no configuration of method {method!r} for {dataset} has this K, ordering, draw and learning rate"
             )
         n_default = DEFAULT_SEARCH_RUNS if options.is_search else DEFAULT_RUNS
         n_wanted = n_default if options.n_configurations is None else options.n_configurations
@@ -116,6 +118,7 @@ def _is_wanted(options: RunOptions, spec: RunSpec) -> bool:
     choices = (
         (spec.max_parents, options.max_parents),
         (None if spec.ordering is None else str(spec.ordering), options.orderings),
+        (spec.draw, options.draws),
         (spec.learning_rate, options.learning_rates),
     )
     return all(value is None or not wanted or value in wanted for value, wanted in choices)

@@ -84,6 +84,10 @@ def reproduce(
         list[str] | None,
         typer.Option(help="Only configurations with this ordering: 0 to 4, A, B or C.", rich_help_panel=_RUNS),
     ] = None,
+    draw: Annotated[
+        list[int] | None,
+        typer.Option(help="Only configurations with this draw of parents: 0 to 9.", rich_help_panel=_RUNS),
+    ] = None,
     learning_rate: Annotated[
         list[float] | None, typer.Option(help="Only configurations with this learning rate.", rich_help_panel=_RUNS)
     ] = None,
@@ -152,6 +156,7 @@ def reproduce(
         epochs=epochs,
         max_parents=tuple(max_parents or ()),
         orderings=tuple(ordering or ()),
+        draws=tuple(draw or ()),
         learning_rates=tuple(learning_rate or ()),
         around=near,
         protocol=protocol.value,
