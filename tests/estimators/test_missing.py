@@ -13,7 +13,6 @@ from sklearn.model_selection import train_test_split
 
 from tanager import ParentSets, TANClassifier
 from tanager.kernels.marginal import marginal_log_joint
-from tanager.structure import topological_order
 from tests.oracles import counting_oracle
 from tests.strategies import SEEDS
 
@@ -274,8 +273,7 @@ def test_with_nothing_missing_summing_out_is_predict_proba(iris, structure):
         [np.searchsorted(column.cuts, X[:, j], side="right") for j, column in enumerate(classifier.encoder_.columns)]
     ).astype(np.uint8)
     joint = np.empty((len(X), 3))
-    order = topological_order(network.parents)
-    marginal_log_joint(np.arange(len(X)), network.theta, network.log_prior, network.layout.tables, order, codes, joint)
+    marginal_log_joint(np.arange(len(X)), network.forest(), codes, joint)
     joint -= np.logaddexp.reduce(joint, axis=1, keepdims=True)
     np.testing.assert_allclose(np.exp(joint), classifier.predict_proba(X), rtol=1e-6, atol=1e-12)
 

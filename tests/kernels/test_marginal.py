@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tanager.kernels.log_joint import network_log_joint
 from tanager.kernels.marginal import marginal_log_joint
+from tanager.kernels.messages import Forest
 from tanager.structure import topological_order
 from tests.oracles import counting_oracle, model_oracle
 from tests.strategies import make_model, models
@@ -23,11 +24,15 @@ def hide(model, data):
     return expected
 
 
+def forest_of(model, order):
+    start = np.concatenate([[0], np.cumsum(model.cards)])
+    return Forest(model.arena(), model.prior.astype(np.float64), model.layout.tables, order, start)
+
+
 def run(model, order, rows=None):
     log_joint = np.full((len(model.codes), model.n_classes), 7.0)
     rows = np.arange(len(model.codes)) if rows is None else rows
-    prior = model.prior.astype(np.float64)
-    marginal_log_joint(rows, model.arena(), prior, model.layout.tables, order, model.codes, log_joint)
+    marginal_log_joint(rows, forest_of(model, order), model.codes, log_joint)
     return log_joint
 
 

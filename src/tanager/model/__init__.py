@@ -5,10 +5,12 @@ from tanager.model.layout import Layout, check_memory, make_layout
 from tanager.model.maximum_likelihood import class_log_prior, conditional_mutual_information, table_log_frequencies
 from tanager.model.network import Network
 from tanager.model.parent_distribution import ParentDistribution
+from tanager.model.queries import Marginals
 
 __all__ = [
     "Layout",
     "LogAverage",
+    "Marginals",
     "Network",
     "ParentDistribution",
     "average_networks",

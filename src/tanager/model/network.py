@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
+from tanager.kernels.chain_rule import fill_chain_terms
 from tanager.kernels.log_joint import network_classes, network_log_joint
 from tanager.kernels.marginal import marginal_log_joint
+from tanager.kernels.messages import Forest
+from tanager.model import queries
+from tanager.model.evidence import Evidence, read_evidence
 from tanager.model.layout import Layout, make_layout
-from tanager.structure import ParentSets, find_cycle, topological_order
+from tanager.model.queries import Marginals, Target
+from tanager.structure import ParentSets, depth_first_order, find_cycle
 
 
 @dataclass(frozen=True)
@@ -110,11 +116,210 @@ class Network:
 
     def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray, n_threads: int) -> None:
         """Fill the given rows, whose unknown values are summed out."""
-        order = topological_order(self.parents) if self.is_bayesian_network else np.empty(0, np.int64)
-        model = (self.theta, self.log_prior, self.layout.tables, order)
+        forest = self.forest()
 
         def sum_out(lo: int, hi: int) -> None:
-            marginal_log_joint(rows[lo:hi], *model, codes, log_joint)
+            marginal_log_joint(rows[lo:hi], forest, codes, log_joint)
 
         with Crew(n_threads) as crew:
             crew.run(sum_out, crew.split(len(rows)))
+
+    def forest(self) -> Forest:
+        """The arrays that kernels pass messages along; without an order if the parents form a cycle."""
+        order = depth_first_order(self.parents) if self.is_bayesian_network else np.empty(0, np.int64)
+        start = np.concatenate([[0], np.cumsum(self.cards)])
+        return Forest(self.theta, self.log_prior, self.layout.tables, order, start)
+
+    def log_terms(self, codes: ArrayLike, n_threads: int = 1) -> FloatArray:
+        """The log-joint without the prior, split over the features, float64[N, D, C].
+
+        The term of a feature is log p(x_i | x_parent, c). Where the parent is unknown, it is the log-probability of x_i
+        given all that was observed before it, in an order in which what is below a feature follows it at once. The
+        term of an unknown feature is zero, up to the rounding of the tables.
+        """
+        evidence = read_evidence(self.cards, self.n_classes, codes)
+        terms = np.empty((evidence.n_rows, self.n_features, self.n_classes))
+        with Crew(n_threads) as crew:
+            crew.run(fill_chain_terms, crew.split(evidence.n_rows), self.forest(), evidence.codes, terms)
+        return terms
+
+    def marginals(
+        self, codes: ArrayLike | None = None, classes: ArrayLike | None = None, n_threads: int = 1
+    ) -> Marginals:
+        """Exact probabilities of the class and of each feature given what was observed.
+
+        Parameters
+        ----------
+        codes : int array of shape (N, D), optional
+            Observed features; a code equal to the number of values of its feature is not observed. None: nothing is.
+        classes : int array of shape (N,), optional
+            Observed classes, -1 where not observed. None: nothing is. Without codes and classes, N is 1.
+        n_threads : int, default=1
+            The result does not depend on it.
+
+        Returns
+        -------
+        Marginals
+            ``classes``, float64[N, C], and ``features``, an array float64[N, R_i] for each feature.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import TANClassifier
+        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> network.marginals(classes=[0]).features[3].round(2)
+        array([[0.92, 0.04, 0.04]])
+        """
+        return queries.find_marginals(*self._ask(codes, classes), n_threads)
+
+    def query(
+        self,
+        targets: Sequence[Target],
+        codes: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        n_threads: int = 1,
+    ) -> FloatArray:
+        """Exact joint probability of up to two features and the class, given what was observed.
+
+        Parameters
+        ----------
+        targets : list
+            One or two numbers of features, "class", or both.
+        codes, classes, n_threads
+            As in `marginals`.
+
+        Returns
+        -------
+        float64 array of shape (N, ...)
+            One axis for each target, in their order: ``query([3, "class"])`` has shape ``(N, R_3, C)``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import TANClassifier
+        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> network.query([3, "class"]).shape, network.query([2, 3], classes=[0, 1]).shape
+        ((1, 3, 3), (2, 3, 3))
+        """
+        return queries.find_joint(*self._ask(codes, classes), targets, n_threads)
+
+    def log_likelihood(
+        self, codes: ArrayLike | None = None, classes: ArrayLike | None = None, n_threads: int = 1
+    ) -> FloatArray:
+        """Log-probability of what was observed in each row, float64[N]; codes, classes and n_threads as in `marginals`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import TANClassifier
+        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> network.log_likelihood(classes=[0, 1]).round(3)
+        array([-1.099, -1.099])
+        """
+        _, evidence = self._ask(codes, classes)
+        log_joint = self.log_joint(evidence.codes, n_threads)
+        total = np.logaddexp.reduce(log_joint, axis=1)
+        return np.where(evidence.classes < 0, total, log_joint[np.arange(evidence.n_rows), evidence.classes])
+
+    def most_probable(
+        self, codes: ArrayLike | None = None, classes: ArrayLike | None = None, n_threads: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+        """The most probable values, taken together, of all that was not observed.
+
+        Parameters
+        ----------
+        codes, classes, n_threads
+            As in `marginals`.
+
+        Returns
+        -------
+        codes : int64 array of shape (N, D)
+            Without gaps. Of equally probable values the smallest; of equally probable classes the first.
+        classes : int64 array of shape (N,)
+        log_probability : float64 array of shape (N,)
+            Of the completed row.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import TANClassifier
+        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> network.most_probable(classes=[2])[0]
+        array([[2, 1, 2, 2]])
+        """
+        return queries.complete(*self._ask(codes, classes), n_threads)
+
+    def sample(
+        self,
+        n: int,
+        codes: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        random_state: int | np.random.Generator | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Draw rows from the joint distribution, or what was not observed of rows given what was.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows to draw.
+        codes, classes, n_threads
+            As in `marginals`. What was observed is one row, of which n completions are drawn, or n rows, of which one
+            each is drawn.
+        random_state : int, numpy.random.Generator or None
+            The same number gives the same rows, whatever the number of threads.
+
+        Returns
+        -------
+        codes : int64 array of shape (n, D)
+        classes : int64 array of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import TANClassifier
+        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> codes, classes = network.sample(1000, classes=[2], random_state=0)
+        >>> np.bincount(codes[:, 3]) / 1000
+        array([0.049, 0.125, 0.826])
+        """
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+            raise ValueError(f"the number of rows to draw must be a whole number from 0 on, got {n!r}")
+        return queries.draw(*self._ask(codes, classes), int(n), np.random.default_rng(random_state), n_threads)
+
+    def entropy(self) -> float:
+        """Entropy in nats of class and features together.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import TANClassifier
+        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> round(network.entropy(), 2)
+        3.5
+        """
+        return queries.joint_entropy(self._ask()[0])
+
+    def mutual_information(self) -> FloatArray:
+        """Mutual information in nats of each feature with the class, float64[D]: what it tells of the class alone.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import TANClassifier
+        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> network.mutual_information().round(1)
+        array([0.4, 0.2, 0.7, 0.6])
+        """
+        return queries.class_information(self._ask()[0])
+
+    def _ask(self, codes: ArrayLike | None = None, classes: ArrayLike | None = None) -> tuple[Forest, Evidence]:
+        """What queries go by; refuses a network that is not a joint distribution."""
+        cycle = find_cycle(self.parents)
+        if cycle is not None:
+            path = " -> ".join(map(str, [*cycle, cycle[0]]))
+            raise ValueError(
+                f"the parents form a cycle (features {path}), so that the network is no joint distribution and has no "
+                "marginals, completions or samples; fit with another structure than 'pseudo', for instance 'free'"
+            )
+        return self.forest(), read_evidence(self.cards, self.n_classes, codes, classes)

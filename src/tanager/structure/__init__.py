@@ -12,7 +12,7 @@ from tanager.structure.candidates import (
     random_parents,
     subset_candidates,
 )
-from tanager.structure.forest import find_cycle, maximum_spanning_tree, topological_order
+from tanager.structure.forest import depth_first_order, find_cycle, maximum_spanning_tree, topological_order
 from tanager.structure.orderings import (
     along_diagonal,
     centre_outwards,
@@ -30,6 +30,7 @@ __all__ = [
     "along_diagonal",
     "candidates_from_permutations",
     "centre_outwards",
+    "depth_first_order",
     "draw_permutations",
     "find_cycle",
     "fixed_parents",

@@ -1,4 +1,4 @@
-"""Forests of features: an order of the features of one, a cycle where it is none, and the heaviest spanning tree.
+"""Forests of features: orders of the features of one, a cycle where it is none, and the heaviest spanning tree.
 
 The spanning tree is what Chow-Liu structures are made of (section 2.2 of the paper): with conditional mutual
 information as weights it is the TAN of maximum likelihood.
@@ -43,9 +43,7 @@ def topological_order(parents: ArrayLike) -> NDArray[np.int64]:
     >>> topological_order([2, -1, 1, -1])
     array([1, 2, 0, 3])
     """
-    cycle = find_cycle(parents)
-    if cycle is not None:
-        raise ValueError("the parents form a cycle: features " + " -> ".join(map(str, [*cycle, cycle[0]])))
+    _refuse_cycle(parents)
     parent_of = _check_parents(parents)
     children: list[list[int]] = [[] for _ in parent_of]
     for i, parent in enumerate(parent_of):
@@ -57,6 +55,39 @@ def topological_order(parents: ArrayLike) -> NDArray[np.int64]:
         order.append(heapq.heappop(ready))
         for i in children[order[-1]]:
             heapq.heappush(ready, i)
+    return np.array(order, dtype=np.int64)
+
+
+def depth_first_order(parents: ArrayLike) -> NDArray[np.int64]:
+    """Return an order in which all that is below a feature follows it at once, so that parents come before children.
+
+    Parameters
+    ----------
+    parents : int array of shape (D,)
+        The parent of each feature, -1 for none; without a cycle.
+
+    Returns
+    -------
+    int64 array of shape (D,)
+        ``order[p]`` is the feature at position ``p``. Of roots, and of children of one parent, the smallest comes
+        first.
+
+    Examples
+    --------
+    >>> depth_first_order([-1, 0, 0, 1, -1])
+    array([0, 1, 3, 2, 4])
+    """
+    _refuse_cycle(parents)
+    parent_of = _check_parents(parents)
+    children: list[list[int]] = [[] for _ in parent_of]
+    stack = []
+    # What is put on a stack last comes first, so the largest goes first.
+    for i in reversed(range(len(parent_of))):
+        (stack if parent_of[i] == NO_PARENT else children[parent_of[i]]).append(i)
+    order = []
+    while stack:
+        order.append(stack.pop())
+        stack.extend(children[order[-1]])
     return np.array(order, dtype=np.int64)
 
 
@@ -134,6 +165,13 @@ def maximum_spanning_tree(weights: ArrayLike, root: int = 0) -> NDArray[np.int64
         best[better] = edge[better]
         parents[better] = added
     return parents
+
+
+def _refuse_cycle(parents: ArrayLike) -> None:
+    """Raise a ValueError that names a cycle, if there is one."""
+    cycle = find_cycle(parents)
+    if cycle is not None:
+        raise ValueError("the parents form a cycle: features " + " -> ".join(map(str, [*cycle, cycle[0]])))
 
 
 def _cycle_through(feature: int, parent_of: list[int]) -> list[int]:

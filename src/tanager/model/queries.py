@@ -1,0 +1,176 @@
+"""What a network knows of the joint distribution: probabilities given evidence, completions, draws, information.
+
+The functions serve the methods of `tanager.model.Network`, where what they take and return is described. All of them
+need a network without cycles. Tables are positive, so no evidence has probability zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._threads import Crew
+from tanager._types import FloatArray, IntArray
+from tanager.kernels.completions import complete_most_probably, draw_completions
+from tanager.kernels.messages import Forest
+from tanager.kernels.probabilities import fill_class_joint, fill_marginals, fill_pair_joint
+from tanager.model.evidence import Evidence
+
+CLASS = "class"
+Target = int | Literal["class"]
+
+# Uniform numbers are drawn for this many rows at once.
+_BLOCK_ROWS = 16384
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """Probabilities of every variable given what was observed in each row.
+
+    Attributes
+    ----------
+    classes : float64 array of shape (N, C)
+    features : tuple of float64 arrays
+        One array of shape (N, R_i) for each feature; one-hot where the feature was observed.
+    """
+
+    classes: FloatArray
+    features: tuple[FloatArray, ...]
+
+
+def find_marginals(forest: Forest, evidence: Evidence, n_threads: int) -> Marginals:
+    """Probability of every class and of every value of every feature."""
+    classes = np.empty((evidence.n_rows, len(forest.prior)))
+    features = np.empty((evidence.n_rows, forest.start[-1]))
+    _run(fill_marginals, evidence.n_rows, n_threads, forest, *evidence, classes, features)
+    return Marginals(classes, tuple(np.split(features, forest.start[1:-1], axis=1)))
+
+
+def find_joint(forest: Forest, evidence: Evidence, targets: Sequence[Target], n_threads: int) -> FloatArray:
+    """Joint probability of up to two features and the class, with axes in the order of the targets."""
+    features = _check_targets(targets, len(forest.order))
+    cards = forest.tables.cards
+    joint = np.empty((evidence.n_rows, *(int(cards[i]) for i in features), len(forest.prior)))
+    if len(features) == 2:
+        paths = _paths_to_meeting(forest, *features)
+        _run(fill_pair_joint, evidence.n_rows, n_threads, forest, *evidence, *paths, joint)
+    elif features:
+        _run(fill_class_joint, evidence.n_rows, n_threads, forest, *evidence, features[0], joint)
+    else:
+        joint = find_marginals(forest, evidence, n_threads).classes
+    if CLASS not in targets:
+        return joint.sum(axis=-1)
+    return np.moveaxis(joint, -1, 1 + list(targets).index(CLASS))
+
+
+def complete(
+    forest: Forest, evidence: Evidence, n_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+    """The most probable completion of each row: codes, classes and log-probability."""
+    codes, classes = np.empty_like(evidence.codes), np.empty_like(evidence.classes)
+    log_probability = np.empty(evidence.n_rows)
+    _run(complete_most_probably, evidence.n_rows, n_threads, forest, *evidence, codes, classes, log_probability)
+    return codes, classes, log_probability
+
+
+def draw(
+    forest: Forest, evidence: Evidence, n: int, rng: np.random.Generator, n_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Random completions: n of a single row, or one of each of n rows."""
+    if evidence.n_rows not in (1, n):
+        raise ValueError(f"to draw {n} rows, give evidence of 1 row or of {n} rows, not of {evidence.n_rows}")
+    codes, classes = np.empty((n, evidence.codes.shape[1]), np.int64), np.empty(n, np.int64)
+    for start in range(0, n, _BLOCK_ROWS):
+        rows = slice(start, min(start + _BLOCK_ROWS, n))
+        part = evidence if evidence.n_rows == 1 else Evidence(evidence.codes[rows], evidence.classes[rows])
+        # Noise is drawn for the whole block before threads share it out, so that it does not depend on their number.
+        uniform = rng.random((rows.stop - start, codes.shape[1] + 1))
+        _run(draw_completions, len(uniform), n_threads, forest, *part, uniform, codes[rows], classes[rows])
+    return codes, classes
+
+
+def class_joints(forest: Forest) -> list[FloatArray]:
+    """Joint p(x_i, c) of each feature with the class, [R_i, C], with nothing observed."""
+    prior = _softmax(forest.prior, axis=0)
+    joints: dict[int, FloatArray] = {len(forest.order): prior[None, :]}  # the virtual feature "no parent"
+    for i in forest.order.tolist():
+        joints[i] = np.einsum("jc,jxc->xc", joints[int(forest.tables.parent[i])], np.exp(_table(forest, i)))
+    return [joints[i] for i in range(len(forest.order))]
+
+
+def joint_entropy(forest: Forest) -> float:
+    """Entropy of class and features together: that of the class, and of each feature given its parents."""
+    joints = [*class_joints(forest), _softmax(forest.prior, axis=0)[None, :]]
+    total = _entropy(joints[-1])
+    for i in forest.order.tolist():
+        # With the logarithm from the table itself, a probability that underflows adds zero.
+        table = _table(forest, i)
+        total -= float(np.einsum("jc,jxc->", joints[int(forest.tables.parent[i])], np.exp(table) * table))
+    return total
+
+
+def class_information(forest: Forest) -> FloatArray:
+    """Mutual information of each feature with the class, float64[D]."""
+    joints = class_joints(forest)
+    class_entropy = _entropy(_softmax(forest.prior, axis=0))
+    information = [_entropy(joint.sum(axis=1)) + class_entropy - _entropy(joint) for joint in joints]
+    return np.maximum(information, 0.0)  # rounding may leave a feature that tells nothing below zero
+
+
+def _run(kernel: Any, n_rows: int, n_threads: int, *arguments: Any) -> None:
+    with Crew(n_threads) as crew:
+        crew.run(kernel, crew.split(n_rows), *arguments)
+
+
+def _check_targets(targets: Sequence[Target], n_features: int) -> list[int]:
+    """The features among the targets, in their order."""
+    names = list(targets)
+    rule = f"targets are one or two of the features 0 to {n_features - 1}, 'class', or both"
+    if isinstance(targets, str) or len(set(names)) != len(names):
+        raise ValueError(f"{rule}, each at most once and in a list; got {targets!r}")
+    features = [name for name in names if not (isinstance(name, str) and name == CLASS)]
+    for name in features:
+        is_number = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
+        if not is_number or not 0 <= name < n_features:
+            raise ValueError(f"{name!r} is not a variable of the network; {rule}")
+    if not names or len(features) > 2:
+        raise ValueError(f"{rule}; got {targets!r}")
+    return [int(name) for name in features]
+
+
+def _paths_to_meeting(forest: Forest, a: int, b: int) -> tuple[IntArray, IntArray]:
+    """Paths from two features up to the first that both have in common, else to their roots."""
+    paths = [_path_to_root(forest, a), _path_to_root(forest, b)]
+    common = [i for i in paths[0] if i in paths[1]]
+    if common:
+        paths = [path[: path.index(common[0]) + 1] for path in paths]
+    return np.array(paths[0]), np.array(paths[1])
+
+
+def _path_to_root(forest: Forest, feature: int) -> list[int]:
+    path = [feature]
+    while forest.tables.parent[path[-1]] < len(forest.order):
+        path.append(int(forest.tables.parent[path[-1]]))
+    return path
+
+
+def _table(forest: Forest, i: int) -> FloatArray:
+    """Table of a feature, log-probabilities ``[x_parent, x_i, c]`` normalised in double precision."""
+    tables = forest.tables
+    shape = (tables.cards[tables.parent[i]], tables.cards[i], len(forest.prior))
+    table = forest.theta[tables.offset[i] : tables.offset[i + 1]].reshape(shape).astype(np.float64)
+    return table - np.logaddexp.reduce(table, axis=1, keepdims=True)
+
+
+def _softmax(values: FloatArray, axis: int) -> FloatArray:
+    weights: FloatArray = np.exp(values - values.max(axis=axis, keepdims=True))
+    return weights / weights.sum(axis=axis, keepdims=True)
+
+
+def _entropy(probabilities: FloatArray) -> float:
+    positive = probabilities[probabilities > 0]
+    return float(-(positive * np.log(positive)).sum()) + 0.0
