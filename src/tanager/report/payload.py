@@ -118,7 +118,7 @@ def _pack_tables(network: Network) -> dict[str, Any]:
     by_size = np.argsort(sizes, kind="stable")
     is_kept = np.zeros(len(sizes), np.bool_)
     is_kept[by_size] = np.cumsum(sizes[by_size]) <= _MOST_CELLS
-    kept = [network.cpt(i).ravel() for i in np.flatnonzero(is_kept)]
+    kept = [network.cpt(i).ravel() for i in np.flatnonzero(is_kept).tolist()]
     starts = np.where(is_kept, np.cumsum(sizes * is_kept) - sizes, -1)
     packed = np.concatenate(kept) if kept else np.empty(0)
     return {"tables": _pack(packed, 2), "table_start": starts.tolist()}

@@ -132,8 +132,8 @@ def _weights_text(weights: dict[str, Any] | None) -> str:
         return ""
     if weights["kind"] == "contribution":
         return (
-            "The log-odds of the most probable class against the second are a sum of one term for each feature. Shown is "
-            f"the mean size of each feature's term over {weights['n_rows']:,} rows without unknown values; it is exact."
+            "The log-odds of the most probable class against the second are a sum of one term for each feature. Shown "
+            f"is the mean size of each feature's term over {weights['n_rows']:,} rows without unknown values."
         )
     return "Mutual information of each feature and the class under the model, in bits."
 

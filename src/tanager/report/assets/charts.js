@@ -33,7 +33,7 @@ function drawConfusion() {
   const annotations = isSmall ? confusion.flatMap((row, t) => row.map((count, p) => ({
     x: p, y: t, text: count ? String(count) : "", showarrow: false, font: { size: 12, color: share[t][p] > 0.5 ? colour("surface") : colour("ink") } }))) : [];
   const layout = { annotations,
-    xaxis: axis({ ...ticks(classes, 14, 30), title: { text: "predicted", standoff: 4 }, showgrid: false, zeroline: false, fixedrange: true }),
+    xaxis: axis({ ...columnTicks(classes, byId("confusion").clientWidth - 90, 14, 30), title: { text: "predicted", standoff: 4 }, showgrid: false, zeroline: false, fixedrange: true }),
     yaxis: axis({ ...ticks(classes, 14, 30), title: { text: "true", standoff: 4 }, showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }) };
   plot(byId("confusion"), [trace], layout, "Heat map: rows by true class and predicted class");
 }
@@ -43,11 +43,11 @@ function drawCalibration() {
   const traces = [
     { type: "bar", x: confidence, y: nRows, yaxis: "y2", width: confidence.map(() => 0.03), marker: { color: colour("line") }, hovertemplate: "%{y} rows<extra></extra>" },
     { type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], line: { color: colour("muted"), dash: "dash", width: 1 }, hoverinfo: "skip" },
-    { type: "scatter", mode: "lines+markers", x: confidence, y: accuracy, line: { color: colour("accent"), width: 2 }, marker: { size: 8 },
+    { type: "scatter", mode: "lines+markers", x: confidence, y: accuracy, line: { color: colour("accent"), width: 2 }, marker: { size: nRows.map((count) => 5 + 9 * Math.sqrt(count / Math.max(...nRows))) },
       hovertemplate: "probability %{x:.3f}<br>right %{y:.3f}<extra></extra>" },
   ];
   const layout = {
-    xaxis: axis({ range: [0, 1.03], title: { text: "probability of the predicted class", standoff: 4 }, fixedrange: true }),
+    xaxis: axis({ anchor: "y2", range: [0, 1.03], title: { text: "probability of the predicted class", standoff: 4 }, fixedrange: true }),
     yaxis: axis({ range: [0, 1.03], domain: [0.24, 1], title: { text: "share right" }, fixedrange: true }),
     yaxis2: axis({ domain: [0, 0.18], title: { text: "rows" }, fixedrange: true, nticks: 3 }),
   };
@@ -68,7 +68,7 @@ function drawWeightBars(value, order) {
 function drawWeightImage(value) {
   const [rows, columns] = data.image;
   const cut = (list) => Array.from({ length: rows }, (_, r) => list.slice(r * columns, (r + 1) * columns));
-  byId("weights-chart").style.height = "440px";
+  Object.assign(byId("weights-chart").style, { height: "420px", maxWidth: "540px" });
   const trace = { type: "heatmap", z: cut(value), text: cut(data.features.map(plain)), colorscale: colourScale(), zmin: 0, colorbar: { thickness: 12, outlinewidth: 0 },
     hovertemplate: "%{text}: %{z:.4f}<extra></extra>" };
   const layout = { xaxis: axis({ visible: false, scaleanchor: "y", constrain: "domain", fixedrange: true }), yaxis: axis({ visible: false, autorange: "reversed", constrain: "domain", fixedrange: true }) };

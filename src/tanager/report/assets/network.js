@@ -1,18 +1,19 @@
 // The learned structure: pixels on their grid, or a tree with a line for each feature.
-const LINE = 26;
-const INDENT = 30;
+// Few features get more room each.
+const LINE = Math.min(Math.max(360 / (data.features.length + 1), 26), 44);
+const INDENT = LINE > 32 ? 44 : 32;
 const CELL = 30;
 
 function addTip(svg, id) {
   const defs = svgElement("defs", {}, svg);
-  const marker = svgElement("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7,
+  const marker = svgElement("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 11, markerHeight: 11,
     markerUnits: "userSpaceOnUse", orient: "auto" }, defs);
   svgElement("path", { d: "M0 0 L8 4 L0 8 Z", class: "tip" }, marker);
   return `url(#${id})`;
 }
 
 function edgeWidth(probability) {
-  return (0.6 + 4.4 * probability).toFixed(2);
+  return (0.5 + 3.3 * probability).toFixed(2);
 }
 
 function addNode(svg, feature, kind, title) {
@@ -38,7 +39,7 @@ function drawTree(host) {
     const isCut = parents[i] >= 0 && depth[i] === 0; // an edge that closes a cycle
     const [xAbove, yAbove] = parents[i] < 0 || isCut ? [18, LINE / 2] : place(parents[i]);
     const kind = parents[i] < 0 || isCut ? "class" : "";
-    const d = `M${xAbove} ${yAbove + 7} V${y - 9} Q${xAbove} ${y} ${xAbove + 9} ${y} H${x - 8}`;
+    const d = `M${xAbove} ${yAbove + 7} V${y - 9} Q${xAbove} ${y} ${xAbove + 9} ${y} H${x - 7}`;
     const width = kind ? 1 : edgeWidth(strength[i]);
     svgElement("path", { d, class: `edge ${kind}`, "stroke-width": width, ...(kind ? {} : { "marker-end": tip }) }, svg);
     if (isCut) {

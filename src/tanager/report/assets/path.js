@@ -23,13 +23,13 @@ function startArcs(host) {
   const position = new Map(path.order.map((feature, k) => [feature, k]));
   const y = (feature) => LINE * (position.get(feature) + 0.5);
   const widest = Math.max(...data.features.map((name) => short(name, 18).length)) * 7.2 + 18;
-  const reach = Math.min(40 + 6 * data.features.length, 240);
+  const reach = Math.max(Math.min(host.clientWidth - widest - 24, 16 * data.features.length), 60);
   const svg = svgElement("svg", { class: "arcs", width: widest + reach + 20, height: LINE * data.features.length, role: "group",
     "aria-label": "Candidate parents as arcs between features" });
   path.edges = path.child.map((child, e) => {
     const parent = path.parent[e];
     if (parent < 0) return null;
-    const far = widest + 8 + (reach * Math.abs(position.get(child) - position.get(parent)) ** 0.7) / data.features.length ** 0.7 + 12;
+    const far = widest + 1.33 * reach * (Math.abs(position.get(child) - position.get(parent)) / data.features.length) ** 0.7; // a curve reaches 3/4 of it
     const kind = position.get(parent) < position.get(child) ? "" : "back";
     return svgElement("path", { d: `M${widest} ${y(parent)} C${far} ${y(parent)}, ${far} ${y(child)}, ${widest} ${y(child)}`, class: `edge ${kind}` }, svg);
   });
@@ -68,7 +68,7 @@ function drawMatrix(host) {
   host.style.height = "560px";
   const trace = { type: "heatmap", z, zmin: 0, zmax: 1, colorscale: colourScale(), showscale: false,
     hovertemplate: "child %{y}<br>parent %{x}<br>%{z:.3f}<extra></extra>" };
-  const layout = { xaxis: axis({ ...ticks(names, 12, 24), title: { text: "parent" }, showgrid: false, fixedrange: true }),
+  const layout = { xaxis: axis({ ...columnTicks(names, host.clientWidth - 120), title: { text: "parent" }, showgrid: false, fixedrange: true }),
     yaxis: axis({ ...ticks(data.features, 12, 30), title: { text: "child" }, showgrid: false, autorange: "reversed", fixedrange: true }) };
   plot(host, [trace], layout, "Heat map: probability of each parent (columns) of each feature (rows)");
 }
@@ -82,6 +82,7 @@ function drawCandidates(feature) {
   const last = path.epochs.length - 1;
   const found = candidatesOf(feature).sort((a, b) => pathProbability(last, b) - pathProbability(last, a)).slice(0, 8);
   if (!isSearch) {
+    host.style.height = `${34 * found.length + 70}px`;
     const trace = { type: "bar", orientation: "h", y: found.map((_, k) => k), x: found.map((e) => pathProbability(0, e)), marker: { color: colour("accent") },
       text: found.map((e) => plain(nameOfParent(e))), textposition: "none", hovertemplate: "%{text}: %{x:.0%}<extra></extra>" };
     const layout = { xaxis: axis({ range: [0, 1], tickformat: ".0%", title: { text: "share of members" }, fixedrange: true }),
@@ -163,14 +164,18 @@ function startPath() {
   const canDraw = path.child.length <= MOST_EDGES && (data.image || data.features.length <= MOST_ARCS);
   if (canDraw && data.image) startPathGrid(host);
   else if (canDraw) startArcs(host);
-  const order = "Arcs lead from a parent down to its child; those in the second colour lead up.";
-  byId("path-legend").textContent = canDraw ? "The width of an edge is its probability." : "Dark cells are probable parents.";
-  byId("path-caption").textContent = canDraw ? (data.image ? "Point at a pixel to see the edges that lead to it." : order) : "Rows are children, columns their parents.";
+  const arcs = host.querySelector(".back") ? "Blue arcs lead from a parent down to its child, red ones up." : "Arcs lead from a parent down to its child.";
+  const width = isSearch ? "The width of an edge is its probability." : "";
+  byId("path-legend").textContent = canDraw ? width : "The stronger the colour of a cell, the more probable the parent.";
+  const point = `Point at a ${data.image ? "pixel" : "feature"} to see the edges that lead to it.`;
+  byId("path-caption").textContent = canDraw ? `${data.image ? "" : arcs} ${point}` : "Rows are children, columns their parents.";
   fillSelect(byId("path-feature"), data.features.map((name, i) => [i, name]));
   byId("path-feature").addEventListener("change", (event) => choosePathFeature(Number(event.target.value)));
   const last = path.epochs.length - 1;
   const gain = new Float64Array(data.features.length).fill(-1);
-  path.child.forEach((child, e) => { gain[child] = Math.max(gain[child], pathProbability(last, e) - (isSearch ? pathProbability(0, e) : 0)); });
+  path.child.forEach((child, e) => {
+    gain[child] = isSearch ? Math.max(gain[child], pathProbability(last, e) - pathProbability(0, e)) : gain[child] + 1;
+  });
   drawAndFollow(() => choosePathFeature(path.feature ?? gain.indexOf(Math.max(...gain))));
   if (canDraw) { updateEdges(); highlight(host); listen(host, choosePathFeature); }
   else drawAndFollow(() => drawMatrix(host));

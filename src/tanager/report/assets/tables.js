@@ -27,7 +27,7 @@ function slicesOf(feature) {
 
 function heatMap(host, z, x, y, top, label) {
   const isSmall = x.labels.length * y.labels.length <= 49 && x.labels.length <= 7;
-  host.style.height = `${Math.min(Math.max(24 * y.labels.length + 90, 150), 620)}px`;
+  host.style.height = `${Math.min(Math.max(26 * y.labels.length + 70, 120), 620)}px`;
   const text = y.labels.map((row) => x.labels.map((column) => `${plain(y.name)}: ${plain(row)}<br>${plain(x.name)}: ${plain(column)}`));
   const trace = {
     type: "heatmap", z, text, zmin: 0, zmax: top, colorscale: colourScale(), showscale: false, xgap: 1, ygap: 1,
@@ -35,8 +35,8 @@ function heatMap(host, z, x, y, top, label) {
     ...(isSmall ? { texttemplate: "%{z:.2f}" } : {}),
   };
   const layout = {
-    xaxis: axis({ ...ticks(x.labels, 12, 20), title: { text: plain(short(x.name, 40)), standoff: 6 }, showgrid: false, zeroline: false, fixedrange: true }),
-    yaxis: axis({ ...ticks(y.labels, 14, 30), title: { text: plain(short(y.name, 24)), standoff: 6 }, showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }),
+    xaxis: axis({ ...columnTicks(x.labels, host.clientWidth - 90), showgrid: false, zeroline: false, fixedrange: true }),
+    yaxis: axis({ ...ticks(y.labels, 14, 30), showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }),
   };
   plot(host, [trace], layout, label);
 }
@@ -76,6 +76,7 @@ function drawTable(feature, slice) {
   if (kind === "all") classes.forEach((name, c) => shown.push([`Class ${name}`, cells(above.labels, (p, x) => table(p, x, c)), above]));
   const top = Math.max(...shown.flatMap(([, z]) => z.map((row) => Math.max(...row)))) || 1;
   byId("table-top").textContent = top.toFixed(2);
+  byId("table-note").textContent = `Columns: ${own.name}. Rows: ${shown[0][2].name}.`;
   for (const [title, z, y] of shown) {
     const what = `Heat map: probability of ${own.name} by ${y.name}${title ? `, ${title}` : ""}`;
     heatMap(addFacet(title), z, own, y, top, what);

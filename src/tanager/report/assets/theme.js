@@ -31,7 +31,14 @@ function short(text, length) {
 function ticks(labels, length = 16, most = 40) {
   const step = Math.ceil(labels.length / most);
   const shown = labels.map((label, k) => [k, plain(short(label, length))]).filter(([k]) => k % step === 0);
-  return { tickmode: "array", tickvals: shown.map(([k]) => k), ticktext: shown.map(([, label]) => label) };
+  return { tickmode: "array", tickvals: shown.map(([k]) => k), ticktext: shown.map(([, label]) => label), ticklabeloverflow: "allow" };
+}
+
+// Labels below columns lie flat if they fit, and otherwise lean so that each ends at its column.
+function columnTicks(labels, width, length = 12, most = 24) {
+  const found = ticks(labels, length, most);
+  const longest = Math.max(...labels.map((label) => Math.min(label.length, length)));
+  return { ...found, tickangle: longest * 7 * found.tickvals.length > width ? -40 : 0 };
 }
 
 function axis(extra) {
