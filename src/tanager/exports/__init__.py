@@ -7,6 +7,7 @@ from tanager.exports.export import FORMATS, export, format_of
 
 if TYPE_CHECKING:
     from tanager.exports.networkx_graph import to_dot, to_graphml, to_networkx
+    from tanager.exports.onnx_model import to_onnx
     from tanager.exports.pgmpy_network import to_bif, to_pgmpy, to_xmlbif
     from tanager.exports.pyagrum_network import to_pyagrum
     from tanager.exports.tables import NetworkTables, Variable, evidence, network_tables
@@ -23,6 +24,7 @@ __all__ = [
     "to_dot",
     "to_graphml",
     "to_networkx",
+    "to_onnx",
     "to_pgmpy",
     "to_pyagrum",
     "to_xmlbif",
@@ -38,6 +40,7 @@ _HOMES = {
     "to_dot": "networkx_graph",
     "to_graphml": "networkx_graph",
     "to_networkx": "networkx_graph",
+    "to_onnx": "onnx_model",
     "to_pgmpy": "pgmpy_network",
     "to_pyagrum": "pyagrum_network",
     "to_xmlbif": "pgmpy_network",

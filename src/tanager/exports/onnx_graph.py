@@ -1,0 +1,93 @@
+"""Writing an ONNX graph down node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.exports.extras import needs_extra
+
+ML_DOMAIN = "ai.onnx.ml"
+
+
+class GraphWriter:
+    """Nodes and constants of a graph, or of a branch in one.
+
+    Parameters
+    ----------
+    taken : iterable of str
+        Names that nodes must not have: those of the inputs and outputs.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.onnx = import_onnx()
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._taken = set(taken)
+
+    def branch(self) -> GraphWriter:
+        """A writer for a graph inside this one, whose names are different from the names of this one."""
+        inner = GraphWriter()
+        inner._taken = self._taken
+        return inner
+
+    def constant(self, values: NDArray[Any]) -> str:
+        """Add a constant tensor; returns its name."""
+        name = self._new_name("constant")
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """Add a node with one output; returns the name of that."""
+        output = self._new_name(operator.lower())
+        self.nodes.append(
+            self.onnx.helper.make_node(operator, inputs, [output], output, domain=domain or None, **attributes)
+        )
+        return output
+
+    def rename(self, result: str, name: str) -> None:
+        """Give a result the name of an output."""
+        self.nodes.append(self.onnx.helper.make_node("Identity", [result], [name], name))
+
+    def cast(self, name: str, dtype: Any) -> str:
+        """Add a conversion to a type of NumPy."""
+        return self.add("Cast", name, to=self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def mean(self, *inputs: str) -> str:
+        """Add the mean of matrices of doubles; onnxruntime has the operator Mean in single precision only."""
+        return self.add("Mul", self.add("Sum", *inputs), self.constant(np.array(1.0 / len(inputs))))
+
+    def choose(self, condition: str, branches: tuple[GraphWriter, GraphWriter], results: tuple[str, str]) -> str:
+        """Add the choice between two branches, for a true and for a false condition; both give a matrix of doubles."""
+        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
+        names = [f"{name}_{kind}" for name, kind in zip(results, ("then", "else"), strict=True)]
+        graphs = [
+            helper.make_graph(
+                [*branch.nodes, helper.make_node("Identity", [result], [name])],
+                name,
+                [],
+                [helper.make_tensor_value_info(name, double, [None, None])],
+                branch.constants,
+            )
+            for branch, result, name in zip(branches, results, names, strict=True)
+        ]
+        return self.add("If", condition, then_branch=graphs[0], else_branch=graphs[1])
+
+    def _new_name(self, kind: str) -> str:
+        number = len(self._taken)
+        while f"{kind}_{number}" in self._taken:
+            number += 1
+        self._taken.add(f"{kind}_{number}")
+        return f"{kind}_{number}"
+
+
+def import_onnx() -> Any:
+    """The package onnx, or an error that says how to get it."""
+    try:
+        import onnx
+    except ImportError:
+        raise needs_extra("onnx") from None
+    return onnx

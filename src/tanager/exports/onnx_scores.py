@@ -1,0 +1,111 @@
+"""The part of an ONNX graph from codes to the log-joint of each class.
+
+Where every value is known, a row is a sum of table lines, gathered at once. A batch with unknown values takes the other
+branch, which sums them out exactly by messages from the leaves to the roots, as `tanager.kernels.marginal` does, for
+all rows of the batch at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager._types import FloatArray, IntArray, Tables
+from tanager.exports.onnx_graph import GraphWriter
+from tanager.model import LogAverage, Network
+from tanager.structure import topological_order
+
+# Log of zero, but finite: minus infinity minus itself would not be a number.
+_IMPOSSIBLE = -1e30
+
+
+class Codes:
+    """The codes of a batch, int64[N, D] with code == card where unknown, and what is asked of them more than once."""
+
+    def __init__(self, graph: GraphWriter, codes: str, cards: list[int]) -> None:
+        self.name = codes
+        self.cards = cards
+        self.is_unknown = graph.add("GreaterOrEqual", codes, graph.constant(np.array(cards, np.int64)))
+        n_unknown = graph.add("ReduceSum", graph.cast(self.is_unknown, np.int64), keepdims=0)
+        self.any_unknown = graph.add("Greater", n_unknown, graph.constant(np.array(0, np.int64)))
+
+
+def write_network(graph: GraphWriter, codes: Codes, network: Network) -> str:
+    """Log-joint double[N, C] of one network; terms that need an unknown value are left out if it has a cycle."""
+    if not network.is_bayesian_network:
+        return _write_lines(graph, codes, network.layout.tables, network.theta, network.log_prior)
+    exact, lines = graph.branch(), graph.branch()
+    results = (
+        _write_messages(exact, codes, network),
+        _write_lines(lines, codes, network.layout.tables, network.theta, network.log_prior),
+    )
+    return graph.choose(codes.any_unknown, (exact, lines), results)
+
+
+def write_average(graph: GraphWriter, codes: Codes, average: LogAverage) -> str:
+    """Mean log-joint double[N, C] of networks: one sum of lines if all is known, else each network for itself."""
+    exact, lines = graph.branch(), graph.branch()
+    each = [
+        _write_messages(exact, codes, network)
+        if network.is_bayesian_network
+        else _write_lines(exact, codes, network.layout.tables, network.theta, network.log_prior)
+        for network in average.members
+    ]
+    results = (
+        exact.mean(*each),
+        _write_lines(lines, codes, average.tables, average.theta, average.log_prior),
+    )
+    return graph.choose(codes.any_unknown, (exact, lines), results)
+
+
+def _write_lines(graph: GraphWriter, codes: Codes, tables: Tables, theta: FloatArray, log_prior: FloatArray) -> str:
+    """Sum of table lines; an unknown value reads a line of zeros behind the last table."""
+    n_features, n_classes = len(codes.cards), len(log_prior)
+    size = int(tables.offset[-1])
+    arena = np.concatenate([theta[:size].reshape(-1, n_classes), np.zeros((1, n_classes), np.float32)])
+    child, parent = tables.child, tables.parent
+    has_parent = parent < n_features
+    # A feature without extra parent reads its own code in place of one, times zero.
+    parent = np.where(has_parent, parent, child)
+    stride = np.where(has_parent, tables.cards[child], 0)
+
+    def gather(name: str, features: IntArray) -> str:
+        return graph.add("Gather", name, graph.constant(features.astype(np.int64)), axis=1)
+
+    line = graph.add("Mul", gather(codes.name, parent), graph.constant(stride.astype(np.int64)))
+    line = graph.add("Add", line, gather(codes.name, child))
+    line = graph.add("Add", line, graph.constant(tables.offset[:-1].astype(np.int64) // n_classes))
+    is_unknown = graph.add("Or", gather(codes.is_unknown, child), gather(codes.is_unknown, parent))
+    line = graph.add("Where", is_unknown, graph.constant(np.array(len(arena) - 1, np.int64)), line)
+    terms = graph.cast(graph.add("Gather", graph.constant(arena), line, axis=0), np.float64)
+    total = graph.add("ReduceSum", terms, graph.constant(np.array([1], np.int64)), keepdims=0)
+    return graph.add("Add", total, graph.constant(np.asarray(log_prior, np.float64)))
+
+
+def _write_messages(graph: GraphWriter, codes: Codes, network: Network) -> str:
+    """Unknown values summed out; beliefs and messages are double[C, N, number of values]."""
+    received: dict[int, list[str]] = {feature: [] for feature in range(-1, network.n_features)}
+    for feature in topological_order(network.parents)[::-1].tolist():
+        belief = _write_indicator(graph, codes, feature)
+        for message in received[feature]:
+            belief = graph.add("Add", belief, message)
+        highest = graph.add("ReduceMax", belief, axes=[2], keepdims=1)
+        weights = graph.add("Exp", graph.add("Sub", belief, highest))
+        # From [x_parent, x, c] to [c, x, x_parent], kept in single precision as in the model.
+        log_table = network.layout.table(network.theta, feature).transpose(2, 1, 0)
+        table = graph.add("Exp", graph.cast(graph.constant(np.ascontiguousarray(log_table)), np.float64))
+        message = graph.add("Add", graph.add("Log", graph.add("MatMul", weights, table)), highest)
+        received[int(network.parents[feature])].append(message)
+    prior = graph.constant(np.asarray(network.log_prior, np.float64)[:, None, None])
+    total = graph.add("Sum", prior, *received[-1])
+    flat = graph.add("Squeeze", total, graph.constant(np.array([2], np.int64)))
+    return graph.add("Transpose", flat, perm=[1, 0])
+
+
+def _write_indicator(graph: GraphWriter, codes: Codes, feature: int) -> str:
+    """Log of which values of a feature agree with each row, double[1, N, R]: all of them where it is unknown."""
+    column = graph.constant(np.array([feature], np.int64))
+    values = graph.constant(np.arange(codes.cards[feature])[None, :])
+    agrees = graph.add("Equal", graph.add("Gather", codes.name, column, axis=1), values)
+    agrees = graph.add("Or", agrees, graph.add("Gather", codes.is_unknown, column, axis=1))
+    log_agrees = graph.add("Where", agrees, graph.constant(np.array(0.0)), graph.constant(np.array(_IMPOSSIBLE)))
+    return graph.add("Unsqueeze", log_agrees, graph.constant(np.array([0], np.int64)))
