@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from tanager.structure.forest import find_cycle, maximum_spanning_tree, topological_order
+from tanager.structure.forest import depth_first_order, find_cycle, maximum_spanning_tree, topological_order
 from tanager.structure.parent_sets import NO_PARENT
 
 any_parents = st.integers(1, 9).flatmap(lambda n: st.lists(st.integers(-1, n - 1), min_size=n, max_size=n))
@@ -57,6 +57,25 @@ class TestFindCycle:
     )
     def test_runs_from_parent_to_child(self, parents: list[int], cycle: list[int]) -> None:
         assert find_cycle(parents) == cycle
+
+
+class TestDepthFirstOrder:
+    @given(any_parents)
+    def test_what_is_below_a_feature_follows_it_at_once(self, parents: list[int]) -> None:
+        if find_cycle(parents) is not None:
+            with pytest.raises(ValueError, match="the parents form a cycle"):
+                depth_first_order(parents)
+            return
+        expected: list[int] = []
+
+        def visit(parent: int) -> None:
+            for i in range(len(parents)):
+                if parents[i] == parent:
+                    expected.append(i)
+                    visit(i)
+
+        visit(NO_PARENT)
+        assert depth_first_order(parents).tolist() == expected
 
 
 class TestTopologicalOrder:

@@ -1,5 +1,6 @@
 """From tables to integer codes: reading columns, cutting numbers into bins, encoding."""
 
+from tanager.data.assignments import encode_assignment
 from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Table, as_table, resolve_categorical
@@ -16,6 +17,7 @@ __all__ = [
     "Table",
     "TableEncoder",
     "as_table",
+    "encode_assignment",
     "mdlp_column_cuts",
     "mdlp_cuts",
     "quantile_cuts",

@@ -28,6 +28,7 @@ from tanager.data.coders import (
     sort_categories,
 )
 from tanager.data.columns import Table
+from tanager.data.decoding import Bins, decode_column
 from tanager.data.labels import unique_labels, value_labels
 
 Missing = Literal["value", "ignore"]
@@ -177,6 +178,41 @@ class TableEncoder:
         with Crew(n_threads) as crew:
             crew.run(encode_blocks, crew.split(-(-table.n_rows // _BLOCK_ROWS)))
         return codes
+
+    def decode(self, codes: NDArray[Any], bins: Bins = "label") -> list[NDArray[Any]]:
+        """Turn codes back into columns of values; ``encode`` gives the same codes again if bins are their middles.
+
+        Parameters
+        ----------
+        codes : int array of shape (N, D)
+        bins : {"label", "middle"}
+            What stands for a bin of numbers: its label, or the number in its middle.
+
+        Returns
+        -------
+        list of ndarray, each of shape (N,)
+            Missing and unknown values are NaN among numbers and None among others. Rare values that share a code become
+            the first of them.
+
+        Examples
+        --------
+        >>> from tanager.data import QuantileBinning, as_table
+        >>> table = as_table(np.array([["red", 1.5], ["blue", 2.5], ["red", 3.5]], dtype=object))
+        >>> encoder = TableEncoder.fit(table, table.is_categorical, None, QuantileBinning(max_bins=3))
+        >>> encoder.decode(np.array([[1, 0], [0, 1]]))
+        [array(['red', 'blue'], dtype=object), array(['< 2', '2 to 3'], dtype=object)]
+        """
+        array = np.asarray(codes)
+        if array.ndim != 2 or array.shape[1] != len(self.columns) or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"codes must be integers of shape (N, {len(self.columns)}), got {array.dtype} of shape {array.shape}"
+            )
+        outside = np.argwhere((array < 0) | (array > self.cards))
+        if outside.size:
+            n, i = outside[0]
+            label = column_label(self.names, int(i))
+            raise ValueError(f"row {n}, {label}: code {array[n, i]} is outside 0 to {self.cards[i]}")
+        return [decode_column(column, array[:, i], bins) for i, column in enumerate(self.columns)]
 
     def _check_columns(self, table: Table) -> None:
         """Compare names where both tables have them, otherwise the number of columns."""
