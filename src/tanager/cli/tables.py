@@ -68,7 +68,7 @@ class TableFile(Protocol):
     notes: list[str]
 
     def pieces(self, names: Sequence[str], n_rows: int = CHUNK_ROWS) -> Iterator[pyarrow.RecordBatch]:
-        """The columns of these names, at most so many rows at a time."""
+        """The columns of these names, at most so many rows at a time; one piece without rows if there are none."""
         ...
 
 
@@ -116,7 +116,9 @@ class TextTable:
 
     def pieces(self, names: Sequence[str], n_rows: int = CHUNK_ROWS) -> Iterator[pyarrow.RecordBatch]:
         """The columns of these names as text, at most so many rows at a time."""
+        empty = pyarrow.record_batch([pyarrow.array([], pyarrow.string()) for _ in names], names=list(names))
         if self._is_header_only:
+            yield empty
             return
         raw = [self._raw[name] for name in names]
         options = {
@@ -194,10 +196,15 @@ class ParquetTable:
     def pieces(self, names: Sequence[str], n_rows: int = CHUNK_ROWS) -> Iterator[pyarrow.RecordBatch]:
         """The columns of these names, at most so many rows at a time."""
         markers = pyarrow.array(["", *self._reading.missing])
+        if not self._file.metadata.num_rows:
+            yield pyarrow.RecordBatch.from_pylist([], schema=self._schema(names))
         with _errors_named(self.path):
             for batch in self._file.iter_batches(batch_size=n_rows, columns=list(names)):
                 columns = [self._clean(batch.column(name), markers) for name in names]
                 yield pyarrow.record_batch(columns, names=list(names))
+
+    def _schema(self, names: Sequence[str]) -> Any:
+        return pyarrow.schema([self._file.schema_arrow.field(name) for name in names])
 
     @staticmethod
     def _clean(column: Any, markers: Any) -> Any:

@@ -16,6 +16,8 @@ from tanager.cli.cells import class_labels, typed, words_among_numbers
 from tanager.cli.errors import InputError, check_names
 from tanager.cli.tables import Reading, open_table
 
+# Words that often stand for a missing cell, in lower case.
+_LIKELY_MISSING = ("?", "-", "na", "n/a", "nan", "null", "none", "missing")
 # More values than this in a numeric target are taken for a quantity, not for classes.
 _MAX_NUMERIC_CLASSES = 100
 
@@ -111,6 +113,7 @@ def read_training_table(
         summaries.append(_summarise(name, cells, "category" if is_category else "number"))
         notes += _column_notes(summaries[-1], raw, len(y), is_asked=name in categorical)
         table = table.drop_columns([name])
+    notes += _marker_notes(columns)
     summaries.append(_summarise(target, pyarrow.chunked_array([pyarrow.array(y)]), "target"))
     chosen = [summary.name for summary in summaries if summary.kind == "category"]
     return TrainingTable(pyarrow.table(columns), y, target, chosen, summaries, notes)
@@ -148,7 +151,7 @@ def _summarise(name: str, cells: Any, kind: str) -> ColumnSummary:
     if kind == "number" and len(cells) > n_missing:
         n_values = compute.count_distinct(present).as_py()
         extremes = compute.min_max(present).as_py()
-        values = f"{extremes['min']:g} to {extremes['max']:g}"
+        values = f"{_short(extremes['min'])} to {_short(extremes['max'])}"
     else:
         if types.is_dictionary(present.type):
             present = present.cast(pyarrow.string())
@@ -178,6 +181,24 @@ def _column_notes(summary: ColumnSummary, raw: Any, n_rows: int, is_asked: bool)
             f"--drop {name!r} leaves it out"
         ]
     return []
+
+
+def _marker_notes(columns: dict[str, Any]) -> list[str]:
+    """Hints that words like ? may stand for missing cells."""
+    holders: dict[str, list[str]] = {}
+    for name, cells in columns.items():
+        if types.is_dictionary(cells.type):
+            for word in cells.unique().dictionary.to_pylist():
+                if word.lower() in _LIKELY_MISSING:
+                    holders.setdefault(word, []).append(name)
+    return [
+        f"{word!r} is a value of {', '.join(map(repr, names))}; if it means missing: --missing {word!r}"
+        for word, names in holders.items()
+    ]
+
+
+def _short(number: Any) -> str:
+    return f"{number:g}" if isinstance(number, float) else str(number)
 
 
 def _is_numeric(kind: Any) -> bool:

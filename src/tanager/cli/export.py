@@ -1,0 +1,59 @@
+"""``tanager export``: a model for another program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tanager.cli.errors import suggest
+from tanager.cli.model_rows import load_model
+from tanager.cli.options import QuietOption, check_output, parse_settings
+from tanager.exports import FORMATS
+from tanager.exports import export as write_export
+
+_LIST = "; ".join(f"{name} ({form.description})" for name, form in FORMATS.items())
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="File to write.", show_default=False)],
+    to: Annotated[str | None, typer.Option(help=f"{_LIST}. By default what the ending of --out says.")] = None,
+    bits: Annotated[
+        int | None, typer.Option(min=1, help="Bits of the integer parameters of C code.", show_default=False)
+    ] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="Any other option of the format as NAME=VALUE.")
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a model for another program or for a microcontroller.
+
+    Examples:
+
+    tanager export adult.tanager --to onnx --out adult.onnx
+
+    tanager export adult.tanager --to c --bits 8 --out adult.h
+
+    tanager export adult.tanager --out adult.bif
+    """
+    if to is not None and to not in FORMATS:
+        raise typer.BadParameter(f"there is no format {to!r}; {suggest(to, list(FORMATS))}")
+    check_output(out, model)
+    loaded = load_model(model)
+    if to is None:
+        from tanager.exports import format_of
+
+        to = format_of(out)
+    known = FORMATS[to].options()
+    options = parse_settings(setting or [], known)
+    if bits is not None:
+        if "bits" not in known:
+            raise typer.BadParameter(f"--bits is for C code, and the format {to} has no such option")
+        options["bits"] = bits
+    if loaded.target is not None and "target" in known:
+        options.setdefault("target", loaded.target)
+    write_export(loaded.classifier, out, to, **options)
+    Console(stderr=True, quiet=quiet).print(f"written to {out}", soft_wrap=True, highlight=False, markup=False)

@@ -1,0 +1,139 @@
+"""``tanager inspect``: what a model is made of, on the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tanager.cli.errors import InputError, suggest
+from tanager.cli.model_rows import LoadedModel, load_model
+
+_MAX_ROWS = 200
+
+
+def inspect(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Show the probabilities of this feature; several times.")
+    ] = None,
+    member: Annotated[int, typer.Option(min=0, help="Which classifier of an ensemble.")] = 0,
+) -> None:
+    """Show what a model is made of.
+
+    Its classes, where it comes from and how it was tested, and the parent of each feature with its probability. With
+    --feature, the conditional probabilities of that feature.
+
+    Examples:
+
+    tanager inspect adult.tanager
+
+    tanager inspect adult.tanager --feature age --feature education
+    """
+    loaded = load_model(model)
+    members = getattr(loaded.classifier, "estimators_", [loaded.classifier])
+    if member >= len(members):
+        raise InputError(f"{model} has {len(members)} classifiers; --member goes from 0 to {len(members) - 1}")
+    console = Console()
+    if feature:
+        for name in feature:
+            _show_feature(members[member], name, console)
+        return
+    _show_origin(loaded, len(members), console)
+    _show_classes(members, console)
+    if len(members) > 1:
+        console.print(f"classifier {member} of {len(members)}; --member shows another", highlight=False)
+    _show_parents(members[member], console)
+
+
+def _show_origin(loaded: LoadedModel, n_members: int, console: Console) -> None:
+    """The metadata, in words."""
+    told = loaded.metadata
+    kind = "TAN classifier" if n_members == 1 else f"average of {n_members} TAN classifiers"
+    lines = [
+        ("model", f"{loaded.path}, {kind}, written by {loaded.header['writer']}"),
+        ("size", f"{loaded.header['n_features']} features, {loaded.header['n_parameters']} parameters"),
+        ("target", told.get("target")),
+        ("fitted to", _origin(told)),
+        ("missing", ", ".join(map(repr, told.get("missing") or ()))),
+        ("test", told.get("test")),
+    ]
+    known = ("target", "source", "n_rows", "missing", "test", "errors", "date", "columns", "version")
+    lines += [(key, str(value)) for key, value in told.items() if key not in known]
+    shown = Table.grid(padding=(0, 2))
+    for key, text in lines:
+        if text:
+            shown.add_row(key, Text(str(text)))
+    console.print(shown)
+    scores = told.get("errors")
+    if isinstance(scores, list) and scores:
+        table = Table("classifier", title="Errors when it was fitted", title_justify="left")
+        table.add_column("error", justify="right")
+        table.add_column("standard error", justify="right")
+        for score in scores:
+            table.add_row(score["name"], f"{score['error']:.2%}", f"{score['standard_error']:.2%}")
+        console.print(table)
+
+
+def _origin(told: dict[str, Any]) -> str | None:
+    if "source" not in told:
+        return None
+    return f"{told.get('n_rows', '?')} rows of {told['source']}, {told.get('date', 'date unknown')}"
+
+
+def _show_classes(members: list[Any], console: Console) -> None:
+    table = Table("class", title="Classes", title_justify="left")
+    table.add_column("probability before anything is known", justify="right")
+    priors = np.mean([np.exp(member.network_.log_prior) for member in members], axis=0)
+    for label, prior in zip(members[0].classes_.tolist(), priors / priors.sum(), strict=True):
+        table.add_row(Text(str(label)), f"{prior:.2%}")
+    console.print(table)
+
+
+def _show_parents(classifier: Any, console: Console) -> None:
+    encoder, network = classifier.encoder_, classifier.network_
+    labels = encoder.feature_labels
+    table = Table("feature", title="Features, and the parent that each has besides the class", title_justify="left")
+    table.add_column("values", justify="right")
+    table.add_column("parent")
+    table.add_column("probability", justify="right")
+    table.add_column("parameters", justify="right")
+    probabilities = classifier.parent_probabilities_
+    for i, (label, parent) in enumerate(zip(labels, classifier.parents_, strict=True)):
+        # "No parent" is the last column, which is where -1 points.
+        name = labels[parent] if parent >= 0 else ""
+        row = str(network.cards[i]), Text(name), f"{probabilities[i, parent]:.3f}", str(network.cpt(i).size)
+        table.add_row(Text(label), *row)
+    console.print(table)
+    if not network.is_bayesian_network:
+        console.print("The parents form a cycle: this classifies, but it is not a Bayesian network.")
+
+
+def _show_feature(classifier: Any, name: str, console: Console) -> None:
+    """The conditional probabilities of a feature, one line for each value of its parent and each of its own."""
+    encoder, labels = classifier.encoder_, classifier.encoder_.feature_labels
+    if name not in labels:
+        raise InputError(f"the model has no feature {name!r}; {suggest(name, labels)}")
+    i = labels.index(name)
+    parent, cpt = int(classifier.parents_[i]), classifier.network_.cpt(i)
+    given = encoder.value_labels(parent) if parent >= 0 else [""]
+    title = f"Probability of {name} given the class" + (f" and {labels[parent]}" if parent >= 0 else "")
+    table = Table(title=Text(title), title_justify="left")
+    if parent >= 0:
+        table.add_column(Text(labels[parent]))
+    table.add_column(Text(name))
+    for label in classifier.classes_.tolist():
+        table.add_column(Text(str(label)), justify="right")
+    lines = [(g, v) for g in range(len(given)) for v in range(cpt.shape[1])]
+    for g, v in lines[:_MAX_ROWS]:
+        start = [Text(given[g] if v == 0 else "")] if parent >= 0 else []
+        chances = [f"{p:.4f}" for p in cpt[g, v]]
+        table.add_row(*start, Text(encoder.value_labels(i)[v]), *chances, end_section=v == cpt.shape[1] - 1)
+    console.print(table)
+    if len(lines) > _MAX_ROWS:
+        console.print(f"and {len(lines) - _MAX_ROWS} more lines")
