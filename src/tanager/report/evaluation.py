@@ -91,7 +91,7 @@ def evaluate(probabilities: FloatArray, y: Any, classes: NDArray[Any]) -> Evalua
         n_rows=len(truth),
         n_unknown=int((~is_known).sum()),
         error=float(1 - is_right.mean()),
-        log_loss=float(-np.log(np.maximum(own, np.finfo(float).tiny)).mean()),
+        log_loss=0.0 - float(np.log(np.maximum(own, np.finfo(float).tiny)).mean()),
         confusion=np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes),
         calibration=calibrate(probabilities.max(axis=1), is_right),
     )

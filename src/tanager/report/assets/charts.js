@@ -69,7 +69,7 @@ function drawWeightImage(value) {
   const [rows, columns] = data.image;
   const cut = (list) => Array.from({ length: rows }, (_, r) => list.slice(r * columns, (r + 1) * columns));
   Object.assign(byId("weights-chart").style, { height: "420px", maxWidth: "540px" });
-  const trace = { type: "heatmap", z: cut(value), text: cut(data.features.map(plain)), colorscale: colourScale(), zmin: 0, colorbar: { thickness: 12, outlinewidth: 0 },
+  const trace = { type: "heatmap", z: cut(value), text: cut(data.features.map(plain)), colorscale: colourScale(), zmin: 0, zmax: Math.max(...value) || 1, colorbar: { thickness: 12, len: 0.8, outlinewidth: 0 },
     hovertemplate: "%{text}: %{z:.4f}<extra></extra>" };
   const layout = { xaxis: axis({ visible: false, scaleanchor: "y", constrain: "domain", fixedrange: true }), yaxis: axis({ visible: false, autorange: "reversed", constrain: "domain", fixedrange: true }) };
   plot(byId("weights-chart"), [trace], layout, "Image: weight of each pixel");

@@ -29,6 +29,11 @@ function describeParent(i) {
   return parents[i] < 0 ? `${name}, no parent but the class` : `${name}, parent ${data.features[parents[i]]} (${percent(strength[i])})`;
 }
 
+function linesOfTree() {
+  const { row } = data.network;
+  return data.features.map((_, i) => i).sort((a, b) => row[a] - row[b]);
+}
+
 function drawTree(host) {
   const { parents, strength, row, depth } = data.network;
   const place = (i) => [18 + INDENT * (depth[i] + 1), LINE * (row[i] + 1.5)];
@@ -58,7 +63,7 @@ function drawTree(host) {
     if (value) svgElement("tspan", { dx: 8, class: "value" }, text).textContent = value;
   };
   add(-1, 18, LINE / 2, "class", "class", "", "The class");
-  data.features.map((_, i) => i).sort((a, b) => row[a] - row[b]).forEach((i) => {
+  linesOfTree().forEach((i) => {
     const isRoot = parents[i] < 0;
     add(i, ...place(i), isRoot ? "root" : "", data.features[i], isRoot ? "" : percent(strength[i]), describeParent(i));
   });
@@ -119,19 +124,18 @@ function drawGrid(host) {
   host.replaceChildren(svg);
 }
 
-// Arrow keys go to a neighbour: in the image to the next pixel, in the tree to the next line.
-function neighbour(feature, key) {
+// Arrow keys go to a neighbour: in an image to the next pixel, otherwise to the next of the lines.
+function neighbour(feature, key, lines) {
   if (data.image) {
     const columns = data.image[1];
     const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[key];
     return Math.min(Math.max(feature + step, 0), data.features.length - 1);
   }
   const step = key === "ArrowUp" || key === "ArrowLeft" ? -1 : 1;
-  const lines = [-1, ...data.features.map((_, i) => i).sort((a, b) => data.network.row[a] - data.network.row[b])];
   return lines[Math.min(Math.max(lines.indexOf(feature) + step, 0), lines.length - 1)];
 }
 
-function listen(host, choose) {
+function listen(host, choose, lines) {
   host.addEventListener("click", (event) => {
     const node = event.target.closest(".node");
     if (node) choose(Number(node.dataset.feature));
@@ -142,7 +146,7 @@ function listen(host, choose) {
     const feature = Number(node.dataset.feature);
     if (event.key === "Enter" || event.key === " ") choose(feature);
     else if (event.key.startsWith("Arrow")) {
-      const next = neighbour(feature, event.key);
+      const next = neighbour(feature, event.key, lines);
       choose(next);
       host.querySelector(`[data-feature="${next}"]`).focus();
     } else return;
@@ -157,7 +161,7 @@ function startNetwork() {
   byId("network-legend").textContent = data.image
     ? "Features are pixels; red circles have no parent but the class, which is not drawn."
     : "A feature stands below its parent; dotted edges come from the class alone, and those from the class to the other features are not drawn.";
-  listen(host, chooseFeature);
+  listen(host, chooseFeature, [-1, ...linesOfTree()]);
   startTables();
   const strengths = data.network.strength.map((value, i) => (data.network.parents[i] < 0 ? -1 : value));
   const strongest = strengths.indexOf(Math.max(...strengths));

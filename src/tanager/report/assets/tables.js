@@ -77,10 +77,10 @@ function drawTable(feature, slice) {
   const top = Math.max(...shown.flatMap(([, z]) => z.map((row) => Math.max(...row)))) || 1;
   byId("table-top").textContent = top.toFixed(2);
   byId("table-note").textContent = `Columns: ${own.name}. Rows: ${shown[0][2].name}.`;
-  for (const [title, z, y] of shown) {
-    const what = `Heat map: probability of ${own.name} by ${y.name}${title ? `, ${title}` : ""}`;
-    heatMap(addFacet(title), z, own, y, top, what);
-  }
+  const hosts = shown.map(([title]) => addFacet(title)); // all of them first: their number decides how wide they are
+  shown.forEach(([title, z, y], k) => {
+    heatMap(hosts[k], z, own, y, top, `Heat map: probability of ${own.name} by ${y.name}${title ? `, ${title}` : ""}`);
+  });
 }
 
 function drawPrior() {
