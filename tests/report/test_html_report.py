@@ -1,0 +1,279 @@
+"""The report as text, and the numbers in it; what it looks like is tested in a browser."""
+
+import base64
+import html
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from sklearn.datasets import load_digits, load_iris
+from sklearn.metrics import confusion_matrix, log_loss
+
+from tanager import ParentSets, TANClassifier, TANEnsembleClassifier
+from tanager.report import write_report
+from tanager.report.evaluation import calibrate, evaluate
+from tanager.report.feature_weights import class_information, mean_contributions
+from tanager.report.payload import shorten
+from tanager.report.tree_layout import lay_out_tree
+from tanager.structure import find_cycle
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def fitted(iris):
+    return TANClassifier("all", epochs=5, structure_learning_rate=0.1, random_state=0).fit(*iris)
+
+
+def data_of(path):
+    """What the scripts of a report are given."""
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script id="report-data" type="application/json">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def unpack(packed, n_bytes=2):
+    return np.frombuffer(base64.b64decode(packed), f"<u{n_bytes}") / (256**n_bytes - 1)
+
+
+class TestPage:
+    def test_is_whole_and_asks_nothing_of_the_network(self, fitted, iris, tmp_path):
+        path = write_report(fitted, tmp_path / "r.html", *iris, title="Iris")
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith("<!DOCTYPE html>")
+        assert "<title>Iris</title>" in text
+        assert text.count("plotly.js v") == 1
+        assert "{{" not in text[: text.index("report-data")]
+        own = text[: text.index("report-data")] + text[text.rindex("use strict") :]
+        assert not re.search(r"""(src|href)=["']?(https?:)?//""", own)
+        assert [file.name for file in tmp_path.iterdir()] == ["r.html"]
+
+    def test_is_the_same_each_time(self, fitted, iris, tmp_path):
+        first, second = (write_report(fitted, tmp_path / name, *iris) for name in ("a.html", "b.html"))
+        assert first.read_bytes() == second.read_bytes()
+
+    def test_holds_the_tables(self, fitted, tmp_path):
+        network = data_of(write_report(fitted, tmp_path / "r.html"))["network"]
+        flat = unpack(network["tables"])
+        for feature, start in enumerate(network["table_start"]):
+            cpt = fitted.network_.cpt(feature)
+            np.testing.assert_allclose(flat[start : start + cpt.size], cpt.ravel(), atol=1e-5)
+        np.testing.assert_allclose(sum(network["prior"]), 1.0, atol=1e-5)
+        assert network["parents"] == fitted.parents_.tolist()
+
+    def test_holds_the_path(self, fitted, tmp_path):
+        path = data_of(write_report(fitted, tmp_path / "r.html"))["path"]
+        assert path["epochs"] == [0, 1, 2, 3, 4, 5]
+        expected = fitted.parent_path_["probability"].ravel()
+        np.testing.assert_allclose(unpack(path["probability"]), expected, atol=1e-5)
+
+    def test_large_tables_are_left_out(self, iris, tmp_path, monkeypatch):
+        monkeypatch.setattr("tanager.report.payload._MOST_CELLS", 40)
+        clf = TANClassifier([-1, 0, 0, 2], parameters="ml").fit(*iris)
+        network = data_of(write_report(clf, tmp_path / "r.html"))["network"]
+        sizes = np.array([clf.network_.cpt(i).size for i in range(4)])
+        is_kept = np.array(network["table_start"]) >= 0
+        assert 0 < is_kept.sum() < 4
+        assert sizes[is_kept].max() <= sizes[~is_kept].min()
+        flat = unpack(network["tables"])
+        for feature in np.flatnonzero(is_kept):
+            start = network["table_start"][feature]
+            np.testing.assert_allclose(
+                flat[start : start + sizes[feature]], clf.network_.cpt(feature).ravel(), atol=1e-5
+            )
+
+    def test_text_of_the_user_is_escaped(self, tmp_path):
+        import pandas as pd
+
+        evil = "</script><script>alert('x')</script>"
+        X = pd.DataFrame({evil: ["<b>", "&amp;", "<b>", "{{data}}"], "\u2028": [1.0, 2.0, 3.0, 4.0]})
+        y = np.array(["<img src=x>", "b", "<img src=x>", "b"])
+        path = write_report(TANClassifier("none", parameters="ml").fit(X, y), tmp_path / "r.html", X, y, title=evil)
+        text = path.read_text(encoding="utf-8")
+        assert evil not in text
+        assert "<img" not in text[: text.index("report-data")]
+        assert f"<h1>{html.escape(evil)}</h1>" in text
+        data = data_of(path)
+        assert data["features"][0] == evil
+        assert data["classes"] == ["<img src=x>", "b"]
+        assert sorted(data["values"][0]) == ["&amp;", "<b>", "{{data}}"]
+
+    def test_sections_are_those_there_is_something_for(self, fitted, iris, tmp_path):
+        ml = TANClassifier("none", parameters="ml").fit(*iris)
+        fixed = TANClassifier("chow-liu", epochs=3).fit(*iris)
+        cases = [
+            (fitted, iris, ["network", "path", "history", "evaluation", "weights"]),
+            (fitted, (), ["network", "path", "history", "weights"]),
+            (ml, (), ["network", "weights"]),
+            (fixed, iris[:1], ["network", "history", "weights"]),
+        ]
+        for clf, rows, expected in cases:
+            text = write_report(clf, tmp_path / "r.html", *rows).read_text(encoding="utf-8")
+            found = re.findall(r'<section id="(\w+)"', text)
+            assert found == ["summary", *expected]
+            assert re.findall(r'<a href="#(\w+)">', text.split("<nav")[1].split("</nav>")[0]) == found
+
+    def test_network_with_a_cycle(self, iris, tmp_path):
+        clf = TANClassifier(ParentSets.from_lists([[1], [0], [-1], [2]]), epochs=2).fit(*iris)
+        assert not clf.network_.is_bayesian_network
+        text = write_report(clf, tmp_path / "r.html").read_text(encoding="utf-8")
+        assert "form a cycle" in text
+        assert '<section id="weights"' not in text
+
+    def test_ensemble(self, iris, tmp_path):
+        member = TANClassifier("subset", epochs=3)
+        clf = TANEnsembleClassifier(member, n_members=4, random_state=0).fit(*iris)
+        data = data_of(write_report(clf, tmp_path / "r.html", *iris))
+        share = unpack(data["path"]["probability"])
+        totals = np.bincount(data["path"]["child"], share)
+        np.testing.assert_allclose(totals, 1.0, atol=1e-4)
+        for child, parent, found in zip(data["path"]["child"], data["path"]["parent"], share, strict=True):
+            expected = np.mean([other.parents_[child] == parent for other in clf.estimators_])
+            assert found == pytest.approx(expected, abs=1e-4)
+        clf.set_params(combine="probability")
+        assert data_of(write_report(clf, tmp_path / "p.html", *iris))["weights"]["kind"] == "information"
+
+    def test_one_class(self, iris, tmp_path):
+        X = iris[0]
+        clf = TANClassifier("none", parameters="ml").fit(X, np.zeros(len(X)))
+        assert data_of(write_report(clf, tmp_path / "r.html"))["weights"] is None
+
+    def test_many_features_take_little_room(self, tmp_path):
+        X = np.random.default_rng(0).integers(0, 8, size=(300, 256))
+        clf = TANClassifier("nearest", image_shape=(16, 16), epochs=40, batch_size=300, binning="none", random_state=0)
+        path = write_report(clf.fit(X, np.arange(300) % 10), tmp_path / "r.html", X)
+        assert len(data_of(path)["features"]) == 256
+        assert path.stat().st_size < 5_000_000 + 2_000_000
+
+    def test_image_is_drawn_over_the_mean_of_the_rows(self, tmp_path):
+        X, y = load_digits(return_X_y=True)
+        clf = TANClassifier("none", parameters="ml", image_shape=(8, 8), binning="none").fit(X, y)
+        data = data_of(write_report(clf, tmp_path / "r.html", X))
+        assert data["image"] == [8, 8]
+        assert data["mean_image"][0] == 0
+        assert 0.2 < max(data["mean_image"]) <= 1
+
+
+class TestRefusals:
+    def test_unfitted(self, tmp_path):
+        with pytest.raises(ValueError, match="not fitted"):
+            write_report(TANClassifier(), tmp_path / "r.html")
+
+    def test_something_else(self, tmp_path):
+        with pytest.raises(TypeError, match="TANClassifier or a TANEnsembleClassifier, got dict"):
+            write_report({}, tmp_path / "r.html")
+
+    def test_classes_without_rows(self, fitted, iris, tmp_path):
+        with pytest.raises(ValueError, match="y was given without X"):
+            write_report(fitted, tmp_path / "r.html", y=iris[1])
+
+    def test_other_classes(self, fitted, iris, tmp_path):
+        with pytest.raises(ValueError, match="none of the classes of the model"):
+            write_report(fitted, tmp_path / "r.html", iris[0], ["a"] * 150)
+
+    def test_too_few_classes(self, fitted, iris, tmp_path):
+        with pytest.raises(ValueError, match="y has 3 entries, but X has 150 rows"):
+            write_report(fitted, tmp_path / "r.html", iris[0], [0, 1, 2])
+
+    def test_no_folder(self, fitted, tmp_path):
+        with pytest.raises(FileNotFoundError, match="there is no folder"):
+            write_report(fitted, tmp_path / "none" / "r.html")
+
+    def test_without_plotly(self, fitted, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "plotly.offline", None)
+        with pytest.raises(ImportError, match=r"tanager\[report\]"):
+            write_report(fitted, tmp_path / "r.html")
+        assert not any(tmp_path.iterdir())
+
+
+class TestEvaluation:
+    @given(st.integers(0, 1000), st.integers(2, 6))
+    def test_is_that_of_scikit_learn(self, seed, n_classes):
+        rng = np.random.default_rng(seed)
+        probabilities = rng.dirichlet(np.ones(n_classes), size=40)
+        y = rng.integers(0, n_classes, size=40)
+        found = evaluate(probabilities, y, np.arange(n_classes))
+        predicted = probabilities.argmax(axis=1)
+        labels = np.arange(n_classes)
+        np.testing.assert_array_equal(found.confusion, confusion_matrix(y, predicted, labels=labels))
+        assert found.error == pytest.approx(np.mean(predicted != y))
+        assert found.log_loss == pytest.approx(log_loss(y, probabilities, labels=labels))
+
+    def test_unknown_classes_are_errors(self):
+        found = evaluate(np.array([[0.9, 0.1], [0.2, 0.8]]), ["a", "other"], np.array(["a", "b"]))
+        assert (found.error, found.n_unknown, found.confusion.sum()) == (0.5, 1, 1)
+
+    @given(npst.arrays(float, 30, elements=st.floats(0, 1)), npst.arrays(bool, 30))
+    def test_calibration_error_is_a_loop_over_bins(self, confidence, is_right):
+        expected = 0.0
+        for low in range(15):
+            rows = [k for k in range(30) if min(int(confidence[k] * 15), 14) == low]
+            if rows:
+                expected += abs(sum(is_right[rows]) - sum(confidence[rows])) / 30
+        assert calibrate(confidence, is_right).expected_error == pytest.approx(expected)
+
+
+class TestWeights:
+    def test_contributions_sum_to_the_log_odds(self, fitted, iris):
+        """With one row, the sum of the contributions and of the prior is the log-odds."""
+        network = fitted.network_
+        codes = fitted._encode(iris[0])
+        joint = network.log_joint(codes)
+        for row in (0, 60, 120):
+            second, first = np.argsort(joint[row])[-2:]
+            signed = 0.0
+            sizes = mean_contributions([network], codes[row : row + 1], joint[row : row + 1])
+            for feature in range(4):
+                above = network.parents[feature]
+                line = np.log(network.cpt(feature)[codes[row, above] if above >= 0 else 0, codes[row, feature]])
+                assert sizes[feature] == pytest.approx(abs(line[first] - line[second]), abs=1e-6)
+                signed += line[first] - line[second]
+            signed += network.log_prior[first] - network.log_prior[second]
+            assert signed == pytest.approx(joint[row, first] - joint[row, second], abs=1e-4)
+
+    def test_information_is_that_of_the_joint_distribution(self, iris):
+        network = TANClassifier([-1, 0, 1, 1], parameters="ml").fit(*iris).network_
+        prior = np.exp(network.log_prior)
+        tables = [network.cpt(i) for i in range(4)]
+        joint = np.einsum("ac,abc,bdc,bec,c->abdec", tables[0][0], *tables[1:], prior)
+        found = class_information(network)
+        for feature in range(4):
+            pair = joint.sum(axis=tuple(axis for axis in range(4) if axis != feature))
+            independent = np.outer(pair.sum(axis=1), pair.sum(axis=0))
+            assert found[feature] == pytest.approx((pair * np.log2(pair / independent)).sum(), abs=1e-6)
+
+
+@given(
+    st.integers(1, 12).flatmap(
+        lambda n: st.tuples(*[st.integers(-1, n - 1).filter(lambda j, i=i: j != i) for i in range(n)])
+    )
+)
+def test_features_stand_below_their_parents(parents):
+    row, depth = lay_out_tree(np.array(parents))
+    assert sorted(row) == list(range(len(parents)))
+    is_tree = find_cycle(parents) is None
+    n_cut = 0
+    for child, parent in enumerate(parents):
+        if parent >= 0 and depth[child] > 0:
+            assert row[parent] < row[child]
+            assert depth[child] == depth[parent] + 1
+            between = [i for i in range(len(parents)) if row[parent] < row[i] < row[child]]
+            assert all(depth[i] > depth[parent] for i in between)
+        elif parent >= 0:
+            n_cut += 1
+        else:
+            assert depth[child] == 0
+    assert (n_cut == 0) == is_tree
+
+
+def test_long_labels_are_shortened():
+    assert shorten("a\nb  c") == "a b c"
+    assert shorten("x" * 80) == "x" * 59 + "…"
+    assert shorten("") == ""
