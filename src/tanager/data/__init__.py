@@ -1,6 +1,6 @@
 """From tables to integer codes: reading columns, cutting numbers into bins, encoding."""
 
-from tanager.data.assignments import encode_assignment
+from tanager.data.assignments import encode_assignment, find_column
 from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Table, as_table, resolve_categorical
@@ -18,6 +18,7 @@ __all__ = [
     "TableEncoder",
     "as_table",
     "encode_assignment",
+    "find_column",
     "mdlp_column_cuts",
     "mdlp_cuts",
     "quantile_cuts",

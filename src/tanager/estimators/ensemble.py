@@ -12,14 +12,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import FloatArray, IntArray
+from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.inputs import read_table
 from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.tan import TANClassifier
-from tanager.model import average_networks
+from tanager.model import Network, average_networks
 
 
-class TANEnsembleClassifier(SavingMixin, ClassifierMixin, BaseEstimator):
+class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
     """Average of TAN classifiers that differ in their orderings and candidate sets.
 
     Parameters
@@ -113,6 +114,14 @@ class TANEnsembleClassifier(SavingMixin, ClassifierMixin, BaseEstimator):
         """Most probable class of each row, shape (N,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+    def _networks(self) -> list[Network]:
+        if self.combine != "log":
+            raise ValueError(
+                f"combine={self.combine!r} averages probabilities, which are no sum over the features; "
+                "an ensemble with combine='log' can be explained"
+            )
+        return [member.network_ for member in self.estimators_]
 
     def _encode(self, X: Any) -> IntArray:
         check_is_fitted(self)

@@ -14,21 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.data import TableEncoder, resolve_categorical
+from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.fitting import Rows, fit_closed_form, fit_gradient, with_tables_to_fall_back_on
 from tanager.estimators.inputs import read_classes, read_table, read_weights
 from tanager.estimators.options import make_binning, make_loss, make_settings
 from tanager.estimators.probabilities import softmax_rows
+from tanager.estimators.sampling import SamplingMixin
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.structures import make_parent_sets
 from tanager.losses import Loss
-from tanager.model import Layout, check_memory, conditional_mutual_information, make_layout
+from tanager.model import Layout, Network, check_memory, conditional_mutual_information, make_layout
 from tanager.structure import ParentSets
 from tanager.training import Noise, TrainingSettings
 
 _DEFAULTS = TrainingSettings()
 
 
-class TANClassifier(SavingMixin, ClassifierMixin, BaseEstimator):
+class TANClassifier(ExplainingMixin, SamplingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
     """Tree-augmented naive Bayes classifier with a structure learned by gradient descent.
 
     The class is a parent of every feature, and each feature may have one more feature as parent. Which one is learned
@@ -355,6 +357,9 @@ class TANClassifier(SavingMixin, ClassifierMixin, BaseEstimator):
         """Most probable class of each row, shape (N,)."""
         codes = self._encode(X)
         return self.classes_[self.network_.predict(codes, self._n_threads())]
+
+    def _networks(self) -> list[Network]:
+        return [self.network_]
 
     def _encode(self, X: Any) -> IntArray:
         check_is_fitted(self)

@@ -22,6 +22,7 @@ from tanager.model.evidence import Evidence
 
 CLASS = "class"
 Target = int | Literal["class"]
+"""A variable of a network: the number of a feature, or the class."""
 
 # Uniform numbers are drawn for this many rows at once.
 _BLOCK_ROWS = 16384
@@ -54,7 +55,7 @@ def find_joint(forest: Forest, evidence: Evidence, targets: Sequence[Target], n_
     """Joint probability of up to two features and the class, with axes in the order of the targets."""
     features = _check_targets(targets, len(forest.order))
     cards = forest.tables.cards
-    joint = np.empty((evidence.n_rows, *(int(cards[i]) for i in features), len(forest.prior)))
+    joint: FloatArray = np.empty((evidence.n_rows, *(int(cards[i]) for i in features), len(forest.prior)))
     if len(features) == 2:
         paths = _paths_to_meeting(forest, *features)
         _run(fill_pair_joint, evidence.n_rows, n_threads, forest, *evidence, *paths, joint)
@@ -64,7 +65,7 @@ def find_joint(forest: Forest, evidence: Evidence, targets: Sequence[Target], n_
         joint = find_marginals(forest, evidence, n_threads).classes
     if CLASS not in targets:
         return joint.sum(axis=-1)
-    return np.moveaxis(joint, -1, 1 + list(targets).index(CLASS))
+    return np.moveaxis(joint, -1, 1 + list(targets).index("class"))
 
 
 def complete(
@@ -132,14 +133,15 @@ def _check_targets(targets: Sequence[Target], n_features: int) -> list[int]:
     rule = f"targets are one or two of the features 0 to {n_features - 1}, 'class', or both"
     if isinstance(targets, str) or len(set(names)) != len(names):
         raise ValueError(f"{rule}, each at most once and in a list; got {targets!r}")
-    features = [name for name in names if not (isinstance(name, str) and name == CLASS)]
-    for name in features:
-        is_number = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
-        if not is_number or not 0 <= name < n_features:
+    features = []
+    for name in names:
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < n_features:
+            features.append(int(name))
+        elif name != CLASS:
             raise ValueError(f"{name!r} is not a variable of the network; {rule}")
     if not names or len(features) > 2:
         raise ValueError(f"{rule}; got {targets!r}")
-    return [int(name) for name in features]
+    return features
 
 
 def _paths_to_meeting(forest: Forest, a: int, b: int) -> tuple[IntArray, IntArray]:

@@ -80,7 +80,7 @@ def depth_first_order(parents: ArrayLike) -> NDArray[np.int64]:
     _refuse_cycle(parents)
     parent_of = _check_parents(parents)
     children: list[list[int]] = [[] for _ in parent_of]
-    stack = []
+    stack: list[int] = []
     # What is put on a stack last comes first, so the largest goes first.
     for i in reversed(range(len(parent_of))):
         (stack if parent_of[i] == NO_PARENT else children[parent_of[i]]).append(i)
