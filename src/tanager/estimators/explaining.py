@@ -141,10 +141,11 @@ class ExplainingMixin:
         prior = np.mean([network.log_prior for network in networks], axis=0)
         first, second = _choose_pair(self.classes_, classes, prior + terms.sum(axis=0))
         contribution = np.append(prior[first] - prior[second], terms[:, first] - terms[:, second])
+        labels = self.classes_.tolist()
         names, values = self.encoder_.feature_labels, _labels_of(self.encoder_, codes)
         parents = [_distinct_parents(networks, i) for i in range(len(names))]
         return Explanation(
-            classes=(self.classes_[first], self.classes_[second]),
+            classes=(labels[first], labels[second]),
             feature=[PRIOR_LABEL, *names],
             value=["", *values],
             parent=["", *(", ".join(names[j] for j in own) for own in parents)],
@@ -170,15 +171,15 @@ def _read_row(encoder: TableEncoder, x: Any) -> IntArray:
 
 def _choose_pair(classes: NDArray[Any], asked: Sequence[Any] | None, scores: FloatArray) -> tuple[int, int]:
     """Numbers of two classes: those asked for, or those with the highest scores."""
-    if len(classes) < 2:
-        raise ValueError(f"there are no log-odds with a single class, {classes[0]!r}")
+    known = classes.tolist()
+    if len(known) < 2:
+        raise ValueError(f"there are no log-odds with a single class, {known[0]!r}")
     if asked is None:
         first, second = np.argsort(-scores, kind="stable")[:2]
         return int(first), int(second)
     pair = list(asked) if isinstance(asked, (Sequence, np.ndarray)) and not isinstance(asked, str) else []
     if len(pair) != 2 or pair[0] == pair[1]:
         raise ValueError(f"classes must be two different classes, the first against the second, got {asked!r}")
-    known = classes.tolist()
     for label in pair:
         if label not in known:
             raise ValueError(f"{label!r} is not a class; the classes are {', '.join(map(repr, known))}")
