@@ -1,0 +1,55 @@
+"""
+Deploying as C and as ONNX
+==========================
+
+A classifier of this kind is a handful of tables and a sum. So it runs as integer arithmetic on a microcontroller, and in
+any runtime that knows ONNX.
+"""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import onnxruntime
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from tanager import TANClassifier
+from tanager.exports import bit_width_curve, to_c, to_onnx
+
+X, y = load_digits(return_X_y=True)
+X, X_test, y, y_test = train_test_split(X, y, test_size=0.33, random_state=0)
+clf = TANClassifier(structure="nearest", image_shape=(8, 8), random_state=0).fit(X, y)
+
+# %%
+# ONNX
+# ----
+# The graph takes the raw numbers; the bins are inside.
+
+session = onnxruntime.InferenceSession(to_onnx(clf).SerializeToString())
+inputs = {session.get_inputs()[0].name: X_test}
+label, probabilities = session.run(["label", "probabilities"], inputs)
+print("largest difference:", float(np.abs(probabilities - clf.predict_proba(X_test)).max()))
+
+# %%
+# C
+# -
+# One header with integer tables. How many bits do the parameters need?
+
+errors = bit_width_curve(clf, X_test, y_test)
+_, ax = plt.subplots()
+ax.plot(list(errors), [100 * error for error in errors.values()], marker="o")
+ax.axhline(100 * (1 - clf.score(X_test, y_test)), color="grey", linestyle="--", label="floating point")
+ax.set(xlabel="bits for each parameter", ylabel="error in per cent")
+ax.legend()
+
+# %%
+# Six bits here; the header, and what a C compiler makes of it:
+
+folder = Path(tempfile.mkdtemp())
+to_c(clf, folder / "digits.h", bits=6, name="digits")
+(folder / "main.c").write_text('#include "digits.h"\nint main(void) { return 0; }\n')
+subprocess.run(["gcc", "-std=c99", "-Wall", "-c", "main.c"], cwd=folder, check=True)
+print((folder / "digits.h").read_text()[:600])
