@@ -24,11 +24,14 @@ class Layout:
     tables : Tables
         Child, parent and place of every table, as arrays for the kernels.
     n_classes : int
+    n_members : int
+        How many classifiers the arena holds, whose mean log-joint is trained (see `tanager.model.joint`); mostly 1.
     """
 
     parent_sets: ParentSets
     tables: Tables
     n_classes: int
+    n_members: int = 1
 
     @property
     def cards(self) -> IntArray:
@@ -66,26 +69,29 @@ class Layout:
         return arena[tables.offset[candidate] : tables.offset[candidate + 1]].reshape(shape)
 
 
-def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes: int) -> Layout:
+def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes: int, n_members: int = 1) -> Layout:
     """Lay out one table for every candidate of the search space.
 
     Parameters
     ----------
     parent_sets : ParentSets
+        Of ``n_members * D`` features; member m has the features ``m * D`` to ``m * D + D - 1``.
     cards : int array of shape (D,)
         Number of values of each feature.
     n_classes : int
+    n_members : int, default=1
     """
-    n_features = parent_sets.n_features
-    if len(cards) != n_features:
-        raise ValueError(f"the search space is of {n_features} features, but the table has {len(cards)}")
+    n_slots, n_features = parent_sets.n_features, len(cards)
+    if n_slots != n_members * n_features:
+        raise ValueError(f"the search space is of {n_slots // n_members} features, but the table has {n_features}")
     padded = np.append(np.asarray(cards, np.int64), 1)
     parent = parent_sets.parents.astype(np.int64)
-    parent[parent < 0] = n_features
-    child = np.repeat(np.arange(n_features), np.diff(parent_sets.ptr))
+    parent = np.where(parent < 0, n_features, parent % n_features)
+    slots = np.arange(n_slots) % n_features
+    child = np.repeat(slots, np.diff(parent_sets.ptr))
     offset = np.concatenate([[0], np.cumsum(padded[parent] * padded[child] * n_classes)])
-    tables = Tables(np.arange(n_features), parent_sets.ptr.astype(np.int64), parent, offset, padded)
-    return Layout(parent_sets, tables, n_classes)
+    tables = Tables(slots, parent_sets.ptr.astype(np.int64), parent, offset, padded)
+    return Layout(parent_sets, tables, n_classes, n_members)
 
 
 def check_memory(layout: Layout, available: int | None = None) -> None:

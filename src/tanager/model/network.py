@@ -19,7 +19,7 @@ from tanager.model import queries
 from tanager.model.evidence import Evidence, read_evidence
 from tanager.model.layout import Layout, make_layout
 from tanager.model.queries import Marginals, Target
-from tanager.structure import ParentSets, depth_first_order, find_cycle
+from tanager.structure import NO_PARENT, ParentSets, depth_first_order, find_cycle
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,9 @@ class Network:
 
     @classmethod
     def from_arena(cls, layout: Layout, theta: FloatArray, log_prior: FloatArray, chosen: IntArray) -> Network:
-        """Keep the chosen candidates' tables of an arena; ``chosen`` holds their indices, int[D]."""
-        parents = layout.parent_sets.select(chosen)
+        """Keep the chosen candidates' tables of an arena; ``chosen`` is the index of one for each feature, int[D]."""
+        parents = layout.tables.parent[chosen].astype(np.int64)
+        parents[parents == len(chosen)] = NO_PARENT
         tables = [layout.table(theta, e) for e in chosen]
         own = make_layout(ParentSets.from_lists([[j] for j in parents]), layout.cards, layout.n_classes)
         flat = np.zeros(own.arena_size, np.float32)

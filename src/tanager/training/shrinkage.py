@@ -1,0 +1,47 @@
+"""What tables with a parent are drawn to if ``shrinkage`` is asked for: relative frequencies without a parent.
+
+Each step takes a selected table ``theta_{i|j}`` a share ``rate * shrinkage`` of the way to ``log p(x_i | c)``, whatever
+the value of the parent, before Adam moves it. Where few rows have a value of the parent, the table says little more
+than naive Bayes. This is weight decay, decoupled from Adam (Loshchilov and Hutter, 2019), with naive Bayes for zero.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tanager._types import FloatArray, IntArray
+from tanager.model import Layout
+from tanager.training.problem import Problem
+
+
+class ShrinkageGoals(NamedTuple):
+    """Log-frequencies ``[x_i, c]`` of every feature, one after the other."""
+
+    value: FloatArray  # float32
+    offset: IntArray  # int64[D + 1]
+
+
+def shrinkage_goals(problem: Problem, layout: Layout) -> ShrinkageGoals:
+    """Count the rows; one is added to every cell.
+
+    Examples
+    --------
+    >>> from tanager.model import make_layout
+    >>> from tanager.structure import naive_bayes
+    >>> from tanager.training import make_problem
+    >>> problem = make_problem(np.array([[0], [0], [1]]), np.array([0, 0, 1]), None, batch_size=1)
+    >>> goals = shrinkage_goals(problem, make_layout(naive_bayes(1), [2], n_classes=2))
+    >>> np.exp(goals.value).round(3).tolist()  # [x = 0: c = 0, c = 1; x = 1: c = 0, c = 1]
+    [0.75, 0.333, 0.25, 0.667]
+    """
+    tables = []
+    for card, column in zip(layout.cards.tolist(), problem.codes.T, strict=True):
+        is_known = column < card
+        weight = None if problem.weight is None else problem.weight[is_known]
+        cells = column[is_known].astype(np.int64) * layout.n_classes + problem.y[is_known]
+        counts = np.bincount(cells, weight, card * layout.n_classes).reshape(card, layout.n_classes) + 1.0
+        tables.append(np.log(counts / counts.sum(axis=0)).ravel())
+    offset = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
+    return ShrinkageGoals(np.concatenate(tables).astype(np.float32), offset)
