@@ -28,12 +28,15 @@ class Table(NamedTuple):
         Distinct values of a coded column, in no particular order and perhaps with some that no row has.
     is_categorical : ndarray of bool, shape (D,)
         Which columns are categories judging by their dtype.
+    array : ndarray of shape (N, D) or None
+        The one array that the columns are views of, if there is one.
     """
 
     names: list[str] | None
     columns: list[NDArray[Any]]
     levels: list[NDArray[Any] | None]
     is_categorical: NDArray[np.bool_]
+    array: NDArray[Any] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -84,11 +87,12 @@ def as_table(X: Any) -> Table:
     if hasattr(X, "tocsr") or hasattr(X, "todense"):
         raise TypeError("sparse input is not supported; pass a dense array, for instance X.toarray()")
     frame = read_frame(X)
+    names: list[str] | None
+    array: NDArray[Any] | None
     if frame is not None:
-        names, columns = frame
+        (names, columns), array = frame, None
     else:
-        array = _as_array(X)
-        names = None
+        names, array = None, _as_array(X)
         columns = [read_array_column(array[:, index], column_label(None, index)) for index in range(array.shape[1])]
     if not columns:
         shape = getattr(X, "shape", (0, 0))
@@ -98,6 +102,7 @@ def as_table(X: Any) -> Table:
         columns=[column.values for column in columns],
         levels=[column.levels for column in columns],
         is_categorical=np.array([column.is_categorical for column in columns]),
+        array=array,
     )
 
 

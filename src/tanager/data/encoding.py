@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from tanager.data.coders import (
 from tanager.data.columns import Table
 from tanager.data.decoding import Bins, decode_column
 from tanager.data.labels import unique_labels, value_labels
+from tanager.data.ready_codes import are_ready, copy_codes, may_hold
 
 Missing = Literal["value", "ignore"]
 
@@ -163,11 +165,20 @@ class TableEncoder:
             Codes in the smallest unsigned type that holds every card.
         """
         self._check_columns(table)
+        codes = np.empty((table.n_rows, table.n_columns), dtype=code_dtype(int(self.cards.max())))
+        with Crew(n_threads) as crew:
+            if self._is_ready and table.array is not None and may_hold(table.array, self.cards):
+                copy_codes(table.array, self.cards, codes, crew)
+            else:
+                self._encode_columns(table, codes, crew)
+        return codes
+
+    def _encode_columns(self, table: Table, codes: NDArray[Any], crew: Crew) -> None:
+        """Fill the codes of a table, column by column."""
         coders = [
             column.coder(levels, column_label(self.names, index))
             for index, (column, levels) in enumerate(zip(self.columns, table.levels, strict=True))
         ]
-        codes = np.empty((table.n_rows, table.n_columns), dtype=code_dtype(int(self.cards.max())))
 
         def encode_blocks(lo: int, hi: int) -> None:
             for start in range(lo * _BLOCK_ROWS, hi * _BLOCK_ROWS, _BLOCK_ROWS):
@@ -175,9 +186,12 @@ class TableEncoder:
                 for index, coder in enumerate(coders):
                     codes[rows, index] = coder(table.columns[index][rows])
 
-        with Crew(n_threads) as crew:
-            crew.run(encode_blocks, crew.split(-(-table.n_rows // _BLOCK_ROWS)))
-        return codes
+        crew.run(encode_blocks, crew.split(-(-table.n_rows // _BLOCK_ROWS)))
+
+    @cached_property
+    def _is_ready(self) -> bool:
+        """Whether whole numbers are their own codes."""
+        return are_ready(self.columns)
 
     def decode(self, codes: NDArray[Any], bins: Bins = "label") -> list[NDArray[Any]]:
         """Turn codes back into columns of values; ``encode`` gives the same codes again if bins are their middles.

@@ -1,12 +1,14 @@
-"""Eight floats at a time, as values that kernels can hold in variables.
+"""Several numbers at a time, as values that kernels can hold in variables.
 
 The compiler vectorises long loops over whole tables by itself, but not the short ones over the classes of one table
-line. Here such a line is read in blocks of eight numbers. The last block of a line runs over into the next one, so
+line. Here such a line is read in blocks of 8, 16 or 32 numbers, the *lanes* of one value. The last block of a line runs
+over into the next one, so
 
 * arrays that are read or written by lanes end in some slack, and
 * the lanes beyond the last class must not matter: they meet zeros, or are overwritten by the line that follows.
 
-On any processor the compiler turns these operations into the vector instructions it has.
+How many lanes a kernel works with is the type of the zeros that it is handed, so that one source serves every width. On
+any processor the compiler turns these operations into the vector instructions it has.
 """
 
 from __future__ import annotations
@@ -16,19 +18,21 @@ from typing import Any
 import llvmlite.ir as ir
 import numba
 from numba.core import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
 LANES = 8
 
-_VECTOR = ir.VectorType(ir.FloatType(), LANES)
 _WIDE = ir.VectorType(ir.DoubleType(), LANES)
 
 
 class LanesType(types.Type):
-    """The numba type of eight floats."""
+    """The numba type of so many floats, or 16-bit integers if they are short."""
 
-    def __init__(self) -> None:
-        super().__init__(name="float32x8")
+    def __init__(self, count: int, *, is_short: bool = False) -> None:
+        super().__init__(name=f"{'int16' if is_short else 'float32'}x{count}")
+        self.vector = ir.VectorType(ir.IntType(16) if is_short else ir.FloatType(), count)
+        self.align = 2 if is_short else 4
 
 
 class WideLanesType(types.Type):
@@ -38,14 +42,13 @@ class WideLanesType(types.Type):
         super().__init__(name="float64x8")
 
 
-lanes_type = LanesType()
 wide_lanes_type = WideLanesType()
 
 
 @register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, frontend_type: Any) -> None:
-        super().__init__(manager, frontend_type, _VECTOR)
+        super().__init__(manager, frontend_type, frontend_type.vector)
 
 
 @register_model(WideLanesType)
@@ -54,44 +57,59 @@ class _WideLanesModel(models.PrimitiveModel):
         super().__init__(manager, frontend_type, _WIDE)
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, vector: Any = _VECTOR) -> Any:
-    """Pointer to the eight numbers from ``index`` on; the array must be contiguous."""
+def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, vector: Any) -> Any:
+    """Pointer to the numbers from ``index`` on; the array must be contiguous."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
-@intrinsic
-def zeros(typing_context: Any) -> Any:
-    """Eight zeros."""
+def _zeros(count: Any, *, is_short: bool) -> Any:
+    """Signature and code of so many zeros."""
+    if not isinstance(count, types.IntegerLiteral):
+        raise TypingError("the number of lanes must be written out")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(_VECTOR, [0.0] * LANES)
+        return ir.Constant(signature.return_type.vector, None)
 
-    return lanes_type(), generate
+    return LanesType(count.literal_value, is_short=is_short)(count), generate
+
+
+@intrinsic(prefer_literal=True)
+def zeros(typing_context: Any, count: Any) -> Any:
+    """So many zeros, as floats."""
+    return _zeros(count, is_short=False)
+
+
+@intrinsic(prefer_literal=True)
+def short_zeros(typing_context: Any, count: Any) -> Any:
+    """So many zeros, as 16-bit integers."""
+    return _zeros(count, is_short=True)
 
 
 @intrinsic
-def load(typing_context: Any, array: Any, index: Any) -> Any:
-    """Eight entries of a contiguous float32 array, from ``index`` on."""
+def load(typing_context: Any, array: Any, index: Any, like: Any) -> Any:
+    """As many entries of a contiguous array of their type, from ``index`` on, as ``like`` has lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        value = builder.load(_address(context, builder, signature.args[0], *arguments))
-        value.align = 4
+        lanes = signature.return_type
+        value = builder.load(_address(context, builder, signature.args[0], *arguments[:2], lanes.vector))
+        value.align = lanes.align
         return value
 
-    return lanes_type(array, types.intp), generate
+    return like(array, types.intp, like), generate
 
 
 @intrinsic
 def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """Write eight entries of a contiguous float32 array, from ``index`` on."""
+    """Write the lanes to a contiguous array of their type, from ``index`` on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _address(context, builder, signature.args[0], *arguments[:2])
-        builder.store(arguments[2], place).align = 4
+        lanes = signature.args[2]
+        place = _address(context, builder, signature.args[0], *arguments[:2], lanes.vector)
+        builder.store(arguments[2], place).align = lanes.align
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, lanes_type), generate
+    return types.void(array, types.intp, value), generate
 
 
 @intrinsic
@@ -101,7 +119,7 @@ def add(typing_context: Any, a: Any, b: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fadd(*arguments)
 
-    return lanes_type(lanes_type, lanes_type), generate
+    return a(a, a), generate
 
 
 @intrinsic
@@ -112,21 +130,75 @@ def multiply_add(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
         product = builder.fmul(arguments[0], arguments[1], flags=["contract"])
         return builder.fadd(product, arguments[2], flags=["contract"])
 
-    return lanes_type(lanes_type, lanes_type, lanes_type), generate
+    return a(a, a, a), generate
 
 
 @intrinsic
 def total(typing_context: Any, a: Any) -> Any:
-    """Sum of the eight lanes, pairwise."""
+    """Sum of the lanes, pairwise."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         (vector,) = arguments
-        lanes = [builder.extract_element(vector, ir.Constant(ir.IntType(32), k)) for k in range(LANES)]
+        lanes = [builder.extract_element(vector, ir.Constant(ir.IntType(32), k)) for k in range(vector.type.count)]
         while len(lanes) > 1:
             lanes = [builder.fadd(a, b) for a, b in zip(lanes[::2], lanes[1::2], strict=True)]
         return lanes[0]
 
-    return numba.float32(lanes_type), generate
+    return numba.float32(a), generate
+
+
+def _call(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+    """Call a function of the compiler that is named after the type of its arguments."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    count = arguments[0].type.count
+    return builder.call(builder.module.declare_intrinsic(f"{name}.v{count}i16", fnty=kind), arguments)
+
+
+@intrinsic
+def add_short(typing_context: Any, a: Any, b: Any) -> Any:
+    """Sum of 16-bit integers, lane by lane, which stops at the ends of their range."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _call(builder, "llvm.sadd.sat", signature.return_type.vector, arguments)
+
+    return a(a, a), generate
+
+
+@intrinsic
+def highest_short(typing_context: Any, a: Any) -> Any:
+    """The highest of lanes of 16-bit integers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        highest = _call(builder, "llvm.vector.reduce.smax", ir.IntType(16), arguments)
+        return builder.sext(highest, ir.IntType(64))
+
+    return numba.int64(a), generate
+
+
+@intrinsic
+def reaching_short(typing_context: Any, a: Any, bound: Any) -> Any:
+    """The lanes of 16-bit integers that are at least ``bound``, as bits of an integer, the first lane lowest."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = signature.args[0].vector
+        undefined = ir.Constant(vector, ir.Undefined)
+        first = ir.Constant(ir.IntType(32), 0)
+        bound = builder.insert_element(undefined, builder.trunc(arguments[1], ir.IntType(16)), first)
+        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
+        is_reached = builder.icmp_signed(">=", arguments[0], builder.shuffle_vector(bound, undefined, everywhere))
+        return builder.zext(builder.bitcast(is_reached, ir.IntType(vector.count)), ir.IntType(64))
+
+    return numba.int64(a, numba.int64), generate
+
+
+@intrinsic
+def lowest_bit(typing_context: Any, bits: Any) -> Any:
+    """Number of the lowest bit that is set; 64 if none is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return numba.int64(numba.int64), generate
 
 
 @intrinsic
@@ -160,7 +232,7 @@ def add_wide(typing_context: Any, a: Any, b: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fadd(arguments[0], builder.fpext(arguments[1], _WIDE))
 
-    return wide_lanes_type(wide_lanes_type, lanes_type), generate
+    return wide_lanes_type(wide_lanes_type, LanesType(LANES)), generate
 
 
 def padded(length: int, multiple: int = LANES) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tanager._jit import kernel
 from tanager._types import FloatArray, IntArray, Tables
 from tanager.kernels.batch import table_places
-from tanager.kernels.lanes import LANES, add, add_wide, load, load_wide, store, store_wide
+from tanager.kernels.lanes import LANES, add, add_wide, load, load_wide, store, store_wide, zeros
 
 
 @kernel
@@ -31,6 +31,7 @@ def batch_log_joint(
     for n in range(lo, hi):
         for c in range(n_classes):
             log_joint[n, c] = prior[c]
+    like = zeros(LANES)
     places = np.empty(hi - lo, np.int64)
     part = batch[:, lo:hi]
     out = log_joint[lo:hi].reshape(-1)
@@ -39,7 +40,7 @@ def batch_log_joint(
         for n in range(places.shape[0]):
             for c in range(0, width, LANES):
                 place = n * width + c
-                store(out, place, add(load(out, place), load(theta, places[n] + c)))
+                store(out, place, add(load(out, place, like), load(theta, places[n] + c, like)))
 
 
 @kernel
@@ -66,17 +67,18 @@ def _sum_lines(theta: FloatArray, prior: FloatArray, places: IntArray, sums: Flo
     Eight lines are added in single precision, and their sums in double precision: the result is good to about 1e-6
     however many features there are, at half the time that double precision throughout takes.
     """
+    like = zeros(LANES)
     n_whole = places.shape[0] // 8 * 8
     for c in range(0, sums.shape[0], LANES):
         total = load_wide(prior, c)
         for i in range(0, n_whole, 8):
-            pair0 = add(load(theta, places[i] + c), load(theta, places[i + 1] + c))
-            pair1 = add(load(theta, places[i + 2] + c), load(theta, places[i + 3] + c))
-            pair2 = add(load(theta, places[i + 4] + c), load(theta, places[i + 5] + c))
-            pair3 = add(load(theta, places[i + 6] + c), load(theta, places[i + 7] + c))
+            pair0 = add(load(theta, places[i] + c, like), load(theta, places[i + 1] + c, like))
+            pair1 = add(load(theta, places[i + 2] + c, like), load(theta, places[i + 3] + c, like))
+            pair2 = add(load(theta, places[i + 4] + c, like), load(theta, places[i + 5] + c, like))
+            pair3 = add(load(theta, places[i + 6] + c, like), load(theta, places[i + 7] + c, like))
             total = add_wide(total, add(add(pair0, pair1), add(pair2, pair3)))
         for i in range(n_whole, places.shape[0]):
-            total = add_wide(total, load(theta, places[i] + c))
+            total = add_wide(total, load(theta, places[i] + c, like))
         store_wide(sums, c, total)
 
 
@@ -112,29 +114,3 @@ def network_log_joint(
             _sum_lines(theta, filled, places, sums)
             for c in range(prior.shape[0]):
                 log_joint[n, c] = sums[c]
-
-
-@kernel
-def network_classes(
-    lo: int,
-    hi: int,
-    theta: FloatArray,
-    prior: FloatArray,
-    tables: Tables,
-    codes: IntArray,
-    classes: IntArray,
-    is_complete: NDArray[np.bool_],
-) -> None:
-    """Fill rows lo to hi of ``classes[N]`` with the most probable class, the first of equal ones; else as above."""
-    n_classes = prior.shape[0]
-    filled = _whole_lanes(prior)
-    sums = np.empty_like(filled)
-    places = np.empty(tables.child.shape[0], np.int64)
-    for n in range(lo, hi):
-        is_complete[n] = _row_places(codes[n], tables, n_classes, places)
-        if is_complete[n]:
-            _sum_lines(theta, filled, places, sums)
-            best = 0
-            for c in range(1, n_classes):
-                best = c if sums[c] > sums[best] else best
-            classes[n] = best

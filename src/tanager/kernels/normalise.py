@@ -7,16 +7,17 @@ import numpy as np
 from tanager._jit import kernel
 from tanager._types import FloatArray, Tables
 from tanager.kernels.elementary import exp, log
-from tanager.kernels.lanes import LANES, add, load, store
+from tanager.kernels.lanes import LANES, add, load, store, zeros
 
 
 @kernel
 def tile_lines(lines: FloatArray, n_children: int, n_classes: int, n_parents: int, out: FloatArray) -> None:
     """Write line j of ``lines[n_parents, C]`` to all lines ``out[j, :, C]``. Both arrays end in slack."""
+    like = zeros(LANES)
     for j in range(n_parents):
         for i in range(n_children):
             for c in range(0, n_classes, LANES):
-                store(out, (j * n_children + i) * n_classes + c, load(lines, j * n_classes + c))
+                store(out, (j * n_children + i) * n_classes + c, load(lines, j * n_classes + c, like))
 
 
 @kernel
@@ -30,6 +31,7 @@ def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: Float
         # Exactly, since Adam makes whole steps of what rounding leaves: phi of a constant feature must not move.
         theta[:] = np.float32(0.0)
         return
+    like = zeros(LANES)
     slab = n_children * n_classes
     n_parents = theta.shape[0] // slab
     for k in range(theta.shape[0]):
@@ -37,10 +39,10 @@ def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: Float
     for j in range(n_parents):
         for c in range(0, n_classes, LANES):
             place = j * slab + c
-            total = load(scratch, place)
+            total = load(scratch, place, like)
             for _ in range(1, n_children):
                 place += n_classes
-                total = add(total, load(scratch, place))
+                total = add(total, load(scratch, place, like))
             store(totals, j * n_classes + c, total)
     for k in range(n_parents * n_classes):
         totals[k] = log(totals[k])

@@ -109,6 +109,7 @@ def _table_gradient(
     gathered behind the table and so dropped.
     """
     places, shares, totals, gradient = scratch
+    like = zeros(LANES)
     width = grad.shape[1]
     slab = n_children * n_classes
     n_parents = theta.shape[0] // slab
@@ -119,9 +120,9 @@ def _table_gradient(
         line = min(places[n] - first, theta.shape[0])
         parent = line // slab * n_classes
         for c in range(0, width, LANES):
-            value = load(flat, n * width + c)
-            store(gradient, line + c, add(load(gradient, line + c), value))
-            store(totals, parent + c, add(load(totals, parent + c), value))
+            value = load(flat, n * width + c, like)
+            store(gradient, line + c, add(load(gradient, line + c, like), value))
+            store(totals, parent + c, add(load(totals, parent + c, like), value))
     tile_lines(totals, n_children, n_classes, n_parents, shares)
     slope = gradient[: theta.shape[0]]
     for k in range(slope.shape[0]):
@@ -135,17 +136,18 @@ def _weight_gradient(theta: FloatArray, places: IntArray, grad: FloatArray) -> f
 
     ``theta`` is the whole arena. Four rows are summed apart, so that one addition need not wait for the other.
     """
+    like = zeros(LANES)
     width = grad.shape[1]
     flat = grad.reshape(-1)
     result = _ZERO
     for c in range(0, width, LANES):
-        sum0, sum1, sum2, sum3 = zeros(), zeros(), zeros(), zeros()
+        sum0, sum1, sum2, sum3 = like, like, like, like
         for n in range(0, places.shape[0], 4):
             place = n * width + c
-            sum0 = multiply_add(load(flat, place), load(theta, places[n] + c), sum0)
-            sum1 = multiply_add(load(flat, place + width), load(theta, places[n + 1] + c), sum1)
-            sum2 = multiply_add(load(flat, place + 2 * width), load(theta, places[n + 2] + c), sum2)
-            sum3 = multiply_add(load(flat, place + 3 * width), load(theta, places[n + 3] + c), sum3)
+            sum0 = multiply_add(load(flat, place, like), load(theta, places[n] + c, like), sum0)
+            sum1 = multiply_add(load(flat, place + width, like), load(theta, places[n + 1] + c, like), sum1)
+            sum2 = multiply_add(load(flat, place + 2 * width, like), load(theta, places[n + 2] + c, like), sum2)
+            sum3 = multiply_add(load(flat, place + 3 * width, like), load(theta, places[n + 3] + c, like), sum3)
         result += total(add(add(sum0, sum1), add(sum2, sum3)))
     return result
 

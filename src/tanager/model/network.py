@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.kernels.chain_rule import fill_chain_terms
-from tanager.kernels.log_joint import network_classes, network_log_joint
+from tanager.kernels.log_joint import network_log_joint
 from tanager.kernels.marginal import marginal_log_joint
 from tanager.kernels.messages import Forest
 from tanager.model import queries
+from tanager.model.classifying import pays_to_shorten, settle_classes
 from tanager.model.evidence import Evidence, read_evidence
 from tanager.model.layout import Layout, make_layout
 from tanager.model.queries import Marginals, Target
@@ -91,29 +91,25 @@ class Network:
         the parents form a cycle this is not possible, and the terms that need an unknown value are left out.
         """
         log_joint = np.empty((len(codes), self.n_classes))
-        incomplete = self._run(network_log_joint, codes, log_joint, n_threads)
-        if len(incomplete):
-            self._sum_out(incomplete, codes, log_joint, n_threads)
+        is_complete = np.empty(len(codes), np.bool_)
+        model = (self.theta, self.log_prior, self.layout.tables)
+        with Crew(n_threads) as crew:
+            crew.run(network_log_joint, crew.split(len(codes)), *model, codes, log_joint, is_complete)
+        if not is_complete.all():
+            self._sum_out(np.flatnonzero(~is_complete), codes, log_joint, n_threads)
         return log_joint
 
     def predict(self, codes: IntArray, n_threads: int = 1) -> NDArray[np.int64]:
         """Number of the most probable class of each row, the first of equal ones; unknown values as in `log_joint`."""
-        classes = np.empty(len(codes), np.int64)
-        incomplete = self._run(network_classes, codes, classes, n_threads)
-        if len(incomplete):
-            part = np.ascontiguousarray(codes[incomplete])
-            log_joint = np.empty((len(part), self.n_classes))
-            self._sum_out(np.arange(len(part)), part, log_joint, n_threads)
-            classes[incomplete] = log_joint.argmax(axis=1)
-        return classes
-
-    def _run(self, kernel: Any, codes: IntArray, out: Any, n_threads: int) -> NDArray[np.int64]:
-        """Run a kernel over all rows; returns the rows with unknown values, which it has left."""
-        is_complete = np.empty(len(codes), np.bool_)
+        if not pays_to_shorten(self.layout, len(codes)):
+            return self.log_joint(codes, n_threads).argmax(axis=1)
+        codes = np.ascontiguousarray(codes)
         with Crew(n_threads) as crew:
-            ranges = crew.split(len(codes))
-            crew.run(kernel, ranges, self.theta, self.log_prior, self.layout.tables, codes, out, is_complete)
-        return np.flatnonzero(~is_complete)
+            classes, is_settled = settle_classes(self.layout, self.theta, self.log_prior, codes, crew)
+        if not is_settled.all():
+            left = np.flatnonzero(~is_settled)
+            classes[left] = self.log_joint(codes[left], n_threads).argmax(axis=1)
+        return classes
 
     def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray, n_threads: int) -> None:
         """Fill the given rows, whose unknown values are summed out."""

@@ -1,0 +1,226 @@
+"""The most probable class of rows, in sums of 16-bit integers.
+
+To find the class, the line of a table can be shifted as a whole and need not be exact. Here every line is stored as
+steps below its highest entry, ``STEPS`` of them to the full depth, in 16 bits each: a quarter of what double precision
+has to move. Sums saturate at the bottom: a class that has fallen so deep stays there, since no entry is above zero.
+
+Each of the D + 1 terms is wrong by at most half a step. So where the second best class is more than D + 1 steps behind,
+the best is the one that exact sums would give. The other rows, and those with unknown values, are left to the caller.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._jit import inlined, kernel
+from tanager._types import FloatArray, IntArray, Tables
+from tanager.kernels.lanes import add_short, highest_short, load, lowest_bit, reaching_short, short_zeros, store
+from tanager.kernels.words import load_word, store_word
+
+STEPS = 32767
+BOTTOM = -STEPS - 1
+
+_BLOCK = 64  # rows that are worked on at a time
+_CHUNK = 16  # slots whose lines are added before the sums are put down
+
+
+def short_width(n_classes: int) -> int:
+    """Entries that a line of so many classes takes: 8, 16 or a multiple of 32.
+
+    >>> short_width(3), short_width(10), short_width(26), short_width(33)
+    (8, 16, 32, 64)
+    """
+    return 8 if n_classes <= 8 else 16 if n_classes <= 16 else -(-n_classes // 32) * 32
+
+
+def steps_per_unit(n_features: int) -> float:
+    """Steps to a difference of one in log-probability.
+
+    The less deep, the finer the steps. The most probable class is, summed over the features, a good deal less probable
+    than the best one of each feature, and the more so the more features there are; classes further down do not matter.
+    """
+    return STEPS / (64.0 + 10.0 * math.sqrt(n_features))
+
+
+@kernel
+def shorten_lines(lines: FloatArray, scale: float, shortened: IntArray) -> None:
+    """Fill ``shortened[L, P]`` with the steps of each of ``lines[L, C]`` below its highest entry."""
+    n_classes = lines.shape[1]
+    bottom, factor, half = np.float32(BOTTOM), np.float32(scale), np.float32(0.5)
+    for k in range(lines.shape[0]):
+        line, out = lines[k], shortened[k]
+        top = line[0]
+        for c in range(1, n_classes):
+            top = max(top, line[c])
+        if top == -np.inf:  # no class is possible; all at the bottom, the row will be left
+            out[:n_classes] = BOTTOM
+            continue
+        for c in range(n_classes):
+            out[c] = np.int16(max((line[c] - top) * factor - half, bottom))
+
+
+@inlined
+def _swap(a, b, mask, shift):  # type: ignore[no-untyped-def]
+    """Exchange the upper part of a with the lower part of b, within every group of bytes that the mask tells."""
+    changed = ((a >> shift) ^ b) & mask
+    return a ^ (changed << shift), b ^ changed
+
+
+_ONES, _TWOS, _FOURS = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF), np.uint64(0x00000000FFFFFFFF)
+_BYTE, _TWO_BYTES, _FOUR_BYTES = np.uint64(8), np.uint64(16), np.uint64(32)
+
+
+@kernel
+def _turn_bytes(codes: IntArray, start: int, n_columns: int, turned: IntArray, place: int) -> None:
+    """Turn eight rows of bytes by eight columns, ``codes`` from ``start`` on, into lines of ``turned``, flat both."""
+    w0, w1 = load_word(codes, start), load_word(codes, start + n_columns)
+    w2, w3 = load_word(codes, start + 2 * n_columns), load_word(codes, start + 3 * n_columns)
+    w4, w5 = load_word(codes, start + 4 * n_columns), load_word(codes, start + 5 * n_columns)
+    w6, w7 = load_word(codes, start + 6 * n_columns), load_word(codes, start + 7 * n_columns)
+    w0, w1 = _swap(w0, w1, _ONES, _BYTE)
+    w2, w3 = _swap(w2, w3, _ONES, _BYTE)
+    w4, w5 = _swap(w4, w5, _ONES, _BYTE)
+    w6, w7 = _swap(w6, w7, _ONES, _BYTE)
+    w0, w2 = _swap(w0, w2, _TWOS, _TWO_BYTES)
+    w1, w3 = _swap(w1, w3, _TWOS, _TWO_BYTES)
+    w4, w6 = _swap(w4, w6, _TWOS, _TWO_BYTES)
+    w5, w7 = _swap(w5, w7, _TWOS, _TWO_BYTES)
+    w0, w4 = _swap(w0, w4, _FOURS, _FOUR_BYTES)
+    w1, w5 = _swap(w1, w5, _FOURS, _FOUR_BYTES)
+    w2, w6 = _swap(w2, w6, _FOURS, _FOUR_BYTES)
+    w3, w7 = _swap(w3, w7, _FOURS, _FOUR_BYTES)
+    for k, word in enumerate((w0, w1, w2, w3, w4, w5, w6, w7)):
+        store_word(turned, place + k * _BLOCK, word)
+
+
+@kernel
+def _turn_block(codes: IntArray, turned: IntArray) -> None:
+    """Copy up to 64 rows of ``codes`` into the columns of ``turned[D + 1, 64]``."""
+    n_rows, n_columns = codes.shape
+    if codes.itemsize > 1 or n_columns < 8 or n_rows < _BLOCK:
+        for n in range(n_rows):
+            for i in range(n_columns):
+                turned[i, n] = codes[n, i]
+        return
+    flat, flat_turned = codes.reshape(-1), turned.reshape(-1)
+    for n in range(0, _BLOCK, 8):
+        for i in range(0, n_columns - 7, 8):
+            _turn_bytes(flat, n * n_columns + i, n_columns, flat_turned, i * _BLOCK + n)
+        if n_columns % 8 > 0:  # the last eight, some of them once more
+            i = n_columns - 8
+            _turn_bytes(flat, n * n_columns + i, n_columns, flat_turned, i * _BLOCK + n)
+
+
+@kernel
+def _take_out_unknown(turned: IntArray, cards: IntArray, is_settled: NDArray[np.bool_]) -> None:
+    """Mark rows with an unknown value as not settled, and let them read the first line of every table."""
+    is_unknown = np.zeros(_BLOCK, np.uint8)
+    for i in range(turned.shape[0] - 1):
+        line, card = turned[i], turned.dtype.type(cards[i])
+        for n in range(_BLOCK):
+            is_unknown[n] |= np.uint8(line[n] >= card)
+    for n in range(is_settled.shape[0]):
+        is_settled[n] = is_unknown[n] == 0
+        if not is_settled[n]:
+            turned[:, n] = 0
+
+
+@kernel
+def _fill_places(turned: IntArray, tables: Tables, first: int, width: int, n_classes: int, places: IntArray) -> None:
+    """Fill ``places[K, 64]`` with where the rows' lines start, for K slots from ``first`` on."""
+    for k in range(places.shape[0]):
+        i, j = tables.child[first + k], tables.parent[first + k]
+        start = np.int32(tables.offset[first + k] // n_classes * width)
+        by_child, by_parent = np.int32(width), np.int32(tables.cards[i] * width)
+        x_child, x_parent, out = turned[i], turned[j], places[k]
+        for n in range(_BLOCK):
+            out[n] = start + np.int32(x_parent[n]) * by_parent + np.int32(x_child[n]) * by_child
+
+
+@kernel
+def _put_everywhere(like, prior: IntArray, lanes: int, sums: IntArray) -> None:  # type: ignore[no-untyped-def]
+    """Start all sums with the prior."""
+    flat, width = sums.reshape(-1), sums.shape[1]
+    for n in range(_BLOCK):
+        for c in range(0, width, lanes):
+            store(flat, n * width + c, load(prior, c, like))
+
+
+@kernel
+def _add_chunk(like, lines: IntArray, places: IntArray, lanes: int, sums: IntArray) -> None:  # type: ignore[no-untyped-def]
+    """Add to ``sums[64, P]`` the lines at the places of some slots."""
+    flat, width = sums.reshape(-1), sums.shape[1]
+    for n in range(_BLOCK):
+        for c in range(0, width, lanes):
+            total = load(flat, n * width + c, like)
+            for k in range(places.shape[0]):
+                total = add_short(total, load(lines, np.int64(places[k, n]) + c, like))
+            store(flat, n * width + c, total)
+
+
+@kernel
+def _settle(like, sums: IntArray, lanes: int, slack: int, classes: IntArray, is_settled: NDArray[np.bool_]) -> None:  # type: ignore[no-untyped-def]
+    """Fill in the class of rows where no other is within the slack of the best; the others are not settled."""
+    flat, width = sums.reshape(-1), sums.shape[1]
+    for n in range(classes.shape[0]):
+        top = highest_short(load(flat, n * width, like))
+        for c in range(lanes, width, lanes):
+            top = max(top, highest_short(load(flat, n * width + c, like)))
+        bound = max(top - slack, BOTTOM)
+        near = reaching_short(load(flat, n * width, like), bound)
+        best, is_alone = lowest_bit(near), near & (near - 1) == 0
+        for c in range(lanes, width, lanes):
+            more = reaching_short(load(flat, n * width + c, like), bound)
+            if more != 0:
+                best, is_alone = c + lowest_bit(more), near == 0 and more & (more - 1) == 0
+                near = more
+        classes[n] = best
+        is_settled[n] &= is_alone
+
+
+@kernel
+def _run(like, lanes, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled):  # type: ignore[no-untyped-def]
+    n_slots, width = tables.child.shape[0], prior.shape[0]
+    turned = np.zeros((codes.shape[1] + 1, _BLOCK), codes.dtype)
+    places = np.empty((_CHUNK, _BLOCK), np.int32)
+    sums = np.empty((_BLOCK, width), np.int16)
+    slack = n_slots + n_slots // 32 + 3
+    for start in range(lo, hi, _BLOCK):
+        stop = min(start + _BLOCK, hi)
+        _turn_block(codes[start:stop], turned)
+        _take_out_unknown(turned, tables.cards, is_settled[start:stop])
+        _put_everywhere(like, prior, lanes, sums)
+        for first in range(0, n_slots, _CHUNK):
+            part = places[: min(_CHUNK, n_slots - first)]
+            _fill_places(turned, tables, first, width, n_classes, part)
+            _add_chunk(like, lines, part, lanes, sums)
+        _settle(like, sums, lanes, slack, classes[start:stop], is_settled[start:stop])
+
+
+@kernel
+def network_classes(
+    lo: int,
+    hi: int,
+    lines: IntArray,
+    prior: IntArray,
+    tables: Tables,
+    n_classes: int,
+    codes: IntArray,
+    classes: IntArray,
+    is_settled: NDArray[np.bool_],
+) -> None:
+    """Fill rows lo to hi of ``classes[N]`` with the most probable class, where that is settled.
+
+    ``lines[L, P]`` and ``prior[P]``, flat and shortened, are filled up with zeros and with the bottom; each slot has
+    one table. ``codes`` is row-major.
+    """
+    width = prior.shape[0]
+    if width == 8:
+        _run(short_zeros(8), 8, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
+    elif width == 16:
+        _run(short_zeros(16), 16, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
+    else:
+        _run(short_zeros(32), 32, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)

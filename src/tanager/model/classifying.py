@@ -1,0 +1,56 @@
+"""The most probable classes of many rows, with tables that are shortened for the purpose."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._threads import Crew
+from tanager._types import FloatArray, IntArray
+from tanager.kernels.classes import BOTTOM, network_classes, short_width, shorten_lines, steps_per_unit
+from tanager.model.layout import Layout
+
+_CACHE_LINE = 64
+
+_MOST_ENTRIES = np.iinfo(np.int32).max
+
+
+def pays_to_shorten(layout: Layout, n_rows: int) -> bool:
+    """Whether so many rows read more table lines than there are; also, whether the lines can be numbered."""
+    n_lines = layout.size // layout.n_classes
+    is_small = n_lines * short_width(layout.n_classes) <= _MOST_ENTRIES
+    return n_rows * layout.parent_sets.n_features >= n_lines and is_small
+
+
+def settle_classes(
+    layout: Layout, theta: FloatArray, log_prior: FloatArray, codes: IntArray, crew: Crew
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Most probable class of each row, and whether it is settled (see `tanager.kernels.classes`).
+
+    Parameters
+    ----------
+    layout : Layout
+        With one table for each feature.
+    theta : float32 array
+    log_prior : float64 array of shape (C,)
+    codes : int array of shape (N, D), C-contiguous
+    crew : Crew
+    """
+    n_classes, scale = layout.n_classes, steps_per_unit(layout.parent_sets.n_features)
+    width = short_width(n_classes)
+    lines = _aligned_zeros(layout.size // n_classes, width)
+    shorten_lines(theta[: layout.size].reshape(-1, n_classes), scale, lines)
+    prior = np.full((1, width), BOTTOM, np.int16)
+    shorten_lines(log_prior.astype(np.float32)[np.newaxis], scale, prior)
+    classes, is_settled = np.empty(len(codes), np.int64), np.empty(len(codes), np.bool_)
+    model = (lines.reshape(-1), prior[0], layout.tables, n_classes)
+    crew.run(network_classes, crew.split(len(codes)), *model, codes, classes, is_settled)
+    return classes, is_settled
+
+
+def _aligned_zeros(n_lines: int, width: int) -> NDArray[np.int16]:
+    """An array whose lines do not straddle more lines of the cache than they must."""
+    slack = _CACHE_LINE // 2
+    room = np.zeros(n_lines * width + slack, np.int16)
+    start = -room.ctypes.data % _CACHE_LINE // 2
+    return room[start : start + n_lines * width].reshape(n_lines, width)
