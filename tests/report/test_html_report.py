@@ -19,7 +19,7 @@ from tanager.report import write_report
 from tanager.report.evaluation import calibrate, evaluate
 from tanager.report.feature_weights import class_information, mean_contributions
 from tanager.report.payload import shorten
-from tanager.report.tree_layout import lay_out_tree
+from tanager.pictures.tree_layout import lay_out_tree
 from tanager.structure import find_cycle
 
 

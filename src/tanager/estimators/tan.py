@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.data import TableEncoder, resolve_categorical
+from tanager.estimators.drawing import DrawingMixin
 from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.fitting import Rows, fit_closed_form, fit_gradient, with_tables_to_fall_back_on
 from tanager.estimators.inputs import read_classes, read_table, read_weights
@@ -30,7 +31,7 @@ from tanager.training import Noise, TrainingSettings
 _DEFAULTS = TrainingSettings()
 
 
-class TANClassifier(ExplainingMixin, SamplingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
+class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
     """Tree-augmented naive Bayes classifier with a structure learned by gradient descent.
 
     The class is a parent of every feature, and each feature may have one more feature as parent. Which one is learned

@@ -25,6 +25,16 @@ def import_matplotlib(module: str) -> Any:
         raise ImportError("drawing needs matplotlib: pip install 'tanager[plots]'") from error
 
 
+def literal(text: str, longest: int) -> str:
+    """Text as it stands, cut where it is too long; a dollar sign would begin mathematics.
+
+    >>> literal("price in $, before tax", 12)
+    'price in \\\\$,…'
+    """
+    flat = " ".join(text.split()) or text
+    return (flat if len(flat) <= longest else f"{flat[: longest - 1]}…").replace("$", r"\$")
+
+
 def save_figure(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
     """Save a figure in several formats; returns the paths."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,114 @@
+"""The conditional probability table of a feature as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tanager._types import FloatArray
+from tanager.pictures.drawing import import_matplotlib, literal
+
+_MOST_COLUMNS = 6
+_MOST_TICKS = 20
+_MOST_WRITTEN = 36  # cells of a heat map into which numbers are written
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the lines or columns of a heat map are, and what stands at each of them."""
+
+    name: str
+    labels: Sequence[str]
+
+
+def draw_probabilities(panels: Sequence[tuple[str, FloatArray]], rows: Axis, columns: Axis, *, ax: Any = None) -> Any:
+    """Draw tables of probabilities side by side, in the same colours; needs the extra ``tanager[plots]``.
+
+    Parameters
+    ----------
+    panels : sequence of (str, float array of shape (n_rows, n_columns))
+        Titles and tables.
+    rows, columns : Axis
+    ax : matplotlib axes, or an array of them, optional
+        As many as there are panels.
+
+    Returns
+    -------
+    matplotlib axes, or an array of them if there are several panels
+    """
+    axes = _axes_for(len(panels), (len(rows.labels), len(columns.labels)), ax)
+    top = max(float(np.max(table)) for _, table in panels)
+    for panel, (title, table) in zip(axes, panels, strict=True):
+        image = _draw_cells(panel, table, cmap="Blues", limits=(0.0, top))
+        panel.set_title(literal(title, 32), fontsize="medium")
+        _label(panel, rows, columns)
+    for panel in axes:
+        panel.label_outer()
+    axes[0].figure.colorbar(image, ax=list(axes), label="probability", shrink=0.8)
+    return axes[0] if len(axes) == 1 else axes
+
+
+def draw_log_ratio(table: FloatArray, title: str, rows: Axis, columns: Axis, *, ax: Any = None) -> Any:
+    """Draw one table of differences of log-probabilities, blue above zero and red below; returns the axes."""
+    (panel,) = _axes_for(1, table.shape, ax)
+    reach = float(np.abs(table).max()) or 1.0
+    image = _draw_cells(panel, table, cmap="RdBu", limits=(-reach, reach))
+    panel.set_title(literal(title, 70), fontsize="medium")
+    _label(panel, rows, columns)
+    panel.figure.colorbar(image, ax=panel, label="log-odds", shrink=0.8)
+    return panel
+
+
+def _axes_for(n_panels: int, shape: tuple[int, ...], ax: Any) -> Any:
+    """The given axes, or new ones large enough for their cells, as a flat array."""
+    if ax is not None:
+        axes = np.asarray(ax, dtype=object).ravel()
+        if len(axes) != n_panels:
+            raise ValueError(f"there are {n_panels} tables to draw, but ax holds {len(axes)} axes; leave ax out")
+        return axes
+    n_columns = n_panels if n_panels <= 4 else min(_MOST_COLUMNS, int(np.ceil(np.sqrt(n_panels))))
+    n_lines = -(-n_panels // n_columns)
+    cell = 0.5 if n_panels <= 4 else 0.28
+    width, height = (min(max(cell * n, 1.5), 4.5 if n_panels <= 2 else 3.0) for n in (shape[1], shape[0]))
+    size = (width * n_columns + 2.6, height * n_lines + 0.35 * n_lines + 1.2)
+    _, axes = import_matplotlib("pyplot").subplots(
+        n_lines, n_columns, figsize=size, squeeze=False, sharex=True, sharey=True, layout="constrained"
+    )
+    for panel in axes.ravel()[n_panels:]:
+        panel.remove()
+    if n_panels % n_columns:  # above the removed ones, the columns' labels are needed
+        for panel in axes[-2, n_panels % n_columns :]:
+            panel.xaxis.set_tick_params(labelbottom=True)
+    return axes.ravel()[:n_panels]
+
+
+def _draw_cells(ax: Any, table: FloatArray, *, cmap: str, limits: tuple[float, float]) -> Any:
+    image = ax.imshow(table, cmap=cmap, vmin=limits[0], vmax=limits[1], aspect="auto", interpolation="nearest")
+    if table.size <= _MOST_WRITTEN and max(table.shape) <= 10:
+        for (row, column), value in np.ndenumerate(table):
+            share = (value - limits[0]) / (limits[1] - limits[0])
+            is_dark = share > 0.6 if limits[0] == 0 else abs(share - 0.5) > 0.35
+            colour = "white" if is_dark else "black"
+            ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=colour)
+    return image
+
+
+def _label(ax: Any, rows: Axis, columns: Axis) -> None:
+    places, labels = _ticks(columns.labels, 14)
+    is_long = max(map(len, labels)) > 5
+    turn = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if is_long else {}
+    ax.set_xticks(places, labels, fontsize="x-small", **turn)
+    places, labels = _ticks(rows.labels, 22)
+    ax.set_yticks(places, labels, fontsize="x-small")
+    ax.set_xlabel(literal(columns.name, 36), fontsize="small")
+    ax.set_ylabel(literal(rows.name, 28), fontsize="small")
+
+
+def _ticks(labels: Sequence[str], longest: int) -> tuple[list[int], list[str]]:
+    """Places and texts of labels, all of them if they are few."""
+    step = -(-len(labels) // _MOST_TICKS)
+    places = list(range(0, len(labels), step))
+    return places, [literal(labels[k], longest) for k in places]
