@@ -61,7 +61,7 @@ def load(path: Path | str) -> TANClassifier | TANEnsembleClassifier:
 def _classifier(model: Model) -> TANClassifier:
     if len(model.members) != 1 or model.options or model.estimator is not None:
         raise ValueError("a single classifier must have one member and no options of an ensemble")
-    return _fitted_member(model, model.members[0])
+    return _fitted_member(model, model.members[0], model.encoder.pooled())
 
 
 def _ensemble(model: Model) -> TANEnsembleClassifier:
@@ -74,15 +74,16 @@ def _ensemble(model: Model) -> TANEnsembleClassifier:
         options["estimator"] = _make(TANClassifier, model.estimator)
     ensemble = _make(TANEnsembleClassifier, options)
     _set_inputs(ensemble, model)
-    ensemble.estimators_ = [_fitted_member(model, member) for member in model.members]
+    pooled = model.encoder.pooled()
+    ensemble.estimators_ = [_fitted_member(model, member, pooled) for member in model.members]
     ensemble.average_ = average_networks([member.network for member in model.members])
     return ensemble
 
 
-def _fitted_member(model: Model, member: Member) -> TANClassifier:
+def _fitted_member(model: Model, member: Member, pooled: dict[str | int, list[Any]]) -> TANClassifier:
     clf = _make(TANClassifier, member.options)
     _set_inputs(clf, model)
-    clf.pooled_categories_ = model.encoder.pooled()
+    clf.pooled_categories_ = pooled
     clf.network_, clf._distribution = member.network, member.distribution
     clf.parents_ = member.network.parents
     for name, arrays in member.records.items():

@@ -11,7 +11,7 @@ from tanager.data import CategoryColumn, NumericColumn, TableEncoder
 from tanager.data.arrays import column_label
 from tanager.data.coders import sort_categories
 from tanager.files.container import Arrays
-from tanager.files.values import ELEMENTS, array_of, element_of, pack_values, take_spans, unpack_values
+from tanager.files.values import ELEMENTS, array_of, check_distinct, element_of, pack_values, take_spans, unpack_values
 
 _NUMERIC, _CATEGORY = 0, 1
 
@@ -108,9 +108,9 @@ def _unpack_names(arrays: Arrays, n_features: int) -> tuple[str, ...]:
 
 def _check_sorted(categories: list[Any], pooled: list[Any], what: str) -> None:
     """Check that values are different and in the order that encoding relies on."""
-    is_sorted = all(sort_categories(part, what) == part for part in (categories, pooled))
-    if not is_sorted or len(set(categories).union(pooled)) < len(categories) + len(pooled):
-        raise ValueError(f"{what} has values that are not different or not sorted")
+    check_distinct(categories + pooled, f"values of {what}")
+    if any(sort_categories(part, what) != part for part in (categories, pooled)):
+        raise ValueError(f"values of {what} are not sorted")
 
 
 def _label(encoder: TableEncoder, index: int) -> str:

@@ -52,9 +52,12 @@ def parse_header(text: bytes) -> dict[str, Any]:
     {'a': [1, 2.5]}
     """
     _check_limits(text)
-    document = json.loads(
-        text.decode("utf-8"), object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite
-    )
+    try:
+        document = json.loads(
+            text.decode("utf-8"), object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite
+        )
+    except ValueError as error:
+        raise ValueError(f"the header is damaged: {error}") from None
     if type(document) is not dict:
         raise ValueError("the header is not a JSON object")
     return document

@@ -22,7 +22,7 @@ from tanager.files.container import Arrays, read_container, read_document, write
 from tanager.files.header import Fields, shortened
 from tanager.files.networks import Member, pack_network, unpack_network
 from tanager.files.options import pack_options, unpack_options
-from tanager.files.values import ELEMENTS, array_of, pack_values, unpack_values
+from tanager.files.values import ELEMENTS, array_of, check_distinct, pack_values, unpack_values
 
 _SPARE_WIDTH = 1024  # characters that an array of class names may be wider than its longest
 
@@ -221,8 +221,7 @@ def _class_type(classes: NDArray[Any]) -> tuple[str, int]:
 def _unpack_classes(entry: Fields, arrays: Arrays, n_classes: int) -> NDArray[Any]:
     labels = unpack_values(arrays, "classes", length=n_classes)
     element, width = entry.take("element", str), entry.count("width")
-    if len(set(labels)) < n_classes:
-        raise ValueError("there are classes that are the same")
+    check_distinct(labels, "the classes")
     if element in ("str", "object") and any(type(label) is not str for label in labels):
         raise ValueError("the classes must be texts")
     if element == "str":

@@ -55,7 +55,7 @@ def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, N
         arrays |= {f"{name}.{record}.{key}": np.asarray(column) for key, column in columns.items()}
     entry = {
         "is_ordered": sets.is_ordered,
-        "records": {record: sorted(columns) for record, columns in member.records.items()},
+        "records": {record: list(columns) for record, columns in member.records.items()},
     }
     return entry, arrays
 
@@ -111,10 +111,13 @@ def _check_probabilities(layout: Layout, theta: FloatArray, log_prior: FloatArra
     if not np.isfinite(theta).all() or not np.isfinite(log_prior).all():
         raise ValueError(f"probabilities of {name!r} are not finite")
     # Clipped so that no exponential overflows: above 1 a logarithm is wrong anyway.
-    for i in range(len(layout.cards)):
-        total = np.exp(layout.table(theta, i).clip(max=1.0)).sum(axis=1)
-        if np.abs(total - 1.0).max() > _TOLERANCE:
-            raise ValueError(f"probabilities of feature {i} in {name!r} do not sum to one")
+    lines = np.exp(theta[: layout.size].clip(max=1.0)).reshape(-1, layout.n_classes)
+    # A block of lines, one for each value of the child, for each value of the parent.
+    tables = layout.tables
+    n_lines = np.repeat(layout.cards, tables.cards[tables.parent])
+    totals = np.add.reduceat(lines, np.cumsum(n_lines) - n_lines, axis=0, dtype=np.float64)
+    if np.abs(totals - 1.0).max() > _TOLERANCE:
+        raise ValueError(f"probabilities of tables in {name!r} do not sum to one")
     if abs(np.exp(log_prior.clip(max=1.0)).sum() - 1.0) > _TOLERANCE:
         raise ValueError(f"probabilities of the classes in {name!r} do not sum to one")
 

@@ -20,6 +20,8 @@ from tanager.files.container import Arrays
 from tanager.files.header import shortened
 
 _DOUBLE = struct.Struct("<d")
+_MOST_DIGITS = 4300  # as for whole numbers in Python
+_MOST_OF_ONE_HASH = 64  # the hashes of numbers are not secret, and 34 floats may share one by chance of their form
 
 ELEMENTS = (
     "object",
@@ -76,12 +78,14 @@ def _read_bool(content: bytes) -> bool:
 
 
 def _write_decimal(value: Decimal) -> bytes:
-    if not value.is_finite():
-        raise ValueError(f"{value} is not a finite number")
+    if not value.is_finite() or len(str(value)) > _MOST_DIGITS:
+        raise ValueError(f"{shortened(value)} is not finite or too long")
     return str(value).encode("ascii")
 
 
 def _read_decimal(content: bytes) -> Decimal:
+    if len(content) > _MOST_DIGITS:
+        raise ValueError("a decimal number is too long")
     try:
         value = Decimal(content.decode("ascii"))
     except InvalidOperation:
@@ -156,6 +160,14 @@ def take_spans(arrays: Arrays, name: str, length: int, total: int) -> list[tuple
     if np.any(ends < starts) or (ends[-1] if length else 0) != total:
         raise ValueError(f"array {name!r} must rise to {total}")
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def check_distinct(values: list[Any], what: str) -> None:
+    """Refuse values that are the same, and many values of one hash, which would make look-ups of them slow."""
+    hashes = np.array([hash(value) for value in values], np.int64)
+    n_alike = np.unique(hashes, return_counts=True)[1].max(initial=0)
+    if n_alike > _MOST_OF_ONE_HASH or len(set(values)) < len(values):
+        raise ValueError(f"{what} are not all different")
 
 
 def element_of(array: NDArray[Any], what: str) -> str:
