@@ -4,10 +4,12 @@ from tanager.model.average import LogAverage, average_networks
 from tanager.model.layout import Layout, check_memory, make_layout
 from tanager.model.maximum_likelihood import class_log_prior, conditional_mutual_information, table_log_frequencies
 from tanager.model.network import Network
+from tanager.model.pair_scores import PAIR_SCORES, pair_scores
 from tanager.model.parent_distribution import ParentDistribution
 from tanager.model.queries import Marginals
 
 __all__ = [
+    "PAIR_SCORES",
     "Layout",
     "LogAverage",
     "Marginals",
@@ -18,5 +20,6 @@ __all__ = [
     "class_log_prior",
     "conditional_mutual_information",
     "make_layout",
+    "pair_scores",
     "table_log_frequencies",
 ]

@@ -22,6 +22,7 @@ from tanager.structure.orderings import (
     row_wise,
 )
 from tanager.structure.parent_sets import NO_PARENT, ParentSets
+from tanager.structure.screening import screened_candidates
 
 __all__ = [
     "NO_PARENT",
@@ -44,6 +45,7 @@ __all__ = [
     "random_order",
     "random_parents",
     "row_wise",
+    "screened_candidates",
     "subset_candidates",
     "topological_order",
 ]

@@ -8,15 +8,19 @@ from tanager.training.problem import Problem, make_problem
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import TrainState, initial_state, keep_structure, structure_of
 from tanager.training.step import Batch, StepInfo, Stepper
+from tanager.training.structure_search import AnnealedSearch, GreedySearch, StructureSearch
 
 __all__ = [
+    "AnnealedSearch",
     "Batch",
+    "GreedySearch",
     "History",
     "Noise",
     "ParentPath",
     "Problem",
     "StepInfo",
     "Stepper",
+    "StructureSearch",
     "TrainState",
     "TrainingDivergedError",
     "TrainingSettings",

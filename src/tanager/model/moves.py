@@ -1,0 +1,162 @@
+"""Structures with closed-form tables, scored by how well they tell the classes apart, one changed parent at a time.
+
+The tables of all candidates are counted once. A structure is its rows' log-joint; a move to another parent changes one
+term of it. Such scores are those of Grossman and Domingos (2004) and of Pernkopf, Wohlmayr and Tschiatschek (2011,
+2012), who keep the tables at maximum likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._threads import Crew
+from tanager._types import FloatArray, IntArray
+from tanager.kernels.counting import count_tables
+from tanager.kernels.moves import (
+    Annealing,
+    Score,
+    Terms,
+    add_terms,
+    anneal,
+    candidate_score,
+    empty_log_joint,
+    move_scores,
+)
+from tanager.model.layout import Layout, check_bytes
+from tanager.model.maximum_likelihood import class_log_prior
+
+_BYTES_PER_ENTRY = 16  # the counts, and two tables of logarithms
+
+
+@dataclass(frozen=True)
+class MoveScorer:
+    """Scores of structures that take one candidate of a search space for each feature; made by `make_scorer`.
+
+    Attributes
+    ----------
+    layout : Layout
+    terms : Terms
+        Rows and tables, for the kernels.
+    log_prior : float32 array of shape (C,)
+    score : Score
+    """
+
+    layout: Layout
+    terms: Terms
+    log_prior: FloatArray
+    score: Score
+
+    def log_joint(self, selected: IntArray) -> FloatArray:
+        """Log-joint of the rows under a structure, float32[N, P], lines filled up to whole lanes."""
+        log_joint = empty_log_joint(self.log_prior, len(self.terms.y))
+        for slot, candidate in enumerate(selected):
+            add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, log_joint)
+        return log_joint
+
+    def score_of(self, selected: IntArray, log_joint: FloatArray) -> float:
+        """Score of the structure itself, whose log-joint is given."""
+        return self.score_with(0, int(selected[0]), selected, log_joint)
+
+    def score_with(self, slot: int, candidate: int, selected: IntArray, log_joint: FloatArray) -> float:
+        """Score if one feature had another candidate."""
+        base = self._without(slot, selected, log_joint)
+        return float(candidate_score(slot, candidate, self.terms, self.layout.tables, base, self.score))
+
+    def all_scores(self, selected: IntArray, log_joint: FloatArray, crew: Crew) -> FloatArray:
+        """Score with every candidate in the place of its feature's own, float64[E]."""
+        scores = np.empty(self.layout.parent_sets.n_candidates)
+        ranges = crew.split_by_cost(np.diff(self.layout.tables.ptr))
+        crew.run(move_scores, ranges, self.terms, self.layout.tables, selected, log_joint, self.score, scores)
+        return scores
+
+    def move(self, slot: int, candidate: int, selected: IntArray, log_joint: FloatArray) -> FloatArray:
+        """Let a feature take another candidate: changes ``selected`` and returns the new log-joint."""
+        moved = self._without(slot, selected, log_joint)
+        add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, moved)
+        selected[slot] = candidate
+        return moved
+
+    def anneal(
+        self, moves: Annealing, selected: IntArray, log_joint: FloatArray, best: IntArray, scores: FloatArray
+    ) -> None:
+        """Try moves in turn; all arrays but ``moves`` are changed (see `tanager.kernels.moves.anneal`)."""
+        anneal(moves, self.terms, self.layout.tables, selected, log_joint, self.score, best, scores)
+
+    def _without(self, slot: int, selected: IntArray, log_joint: FloatArray) -> FloatArray:
+        """Copy of the log-joint that lacks the terms of one feature."""
+        base = log_joint.copy()
+        add_terms(slot, int(selected[slot]), -1.0, self.terms, self.layout.tables, base)
+        return base
+
+
+def make_scorer(
+    layout: Layout,
+    rows: tuple[IntArray, IntArray, FloatArray],
+    score: Score,
+    *,
+    smoothing: float = 1.0,
+    is_left_out: bool = False,
+    max_rows: int | None = None,
+    crew: Crew | None = None,
+) -> MoveScorer:
+    """Count the tables of all candidates, and prepare the rows for scoring.
+
+    Parameters
+    ----------
+    layout : Layout
+    rows : codes, y and weight
+        Arrays of shape (N, D), (N,) and (N,).
+    score : Score
+    smoothing : float
+        Added to every cell.
+    is_left_out : bool
+        Whether the tables that a row meets for its own class are counted without it, so that large tables are not
+        rated by rows that they have seen. It is left out as one row of mean weight, and only for its own class.
+    max_rows : int, optional
+        Number of rows to score, evenly spread over all; tables are counted from all rows.
+    crew : Crew, optional
+    """
+    codes, y, weight = rows
+    check_bytes(
+        layout.size * _BYTES_PER_ENTRY,
+        f"scoring the {layout.parent_sets.n_candidates} tables of this search space would take",
+        "use candidates='screened' with a lower max_parents, or lower max_bins or max_categories",
+    )
+    crew = crew or Crew()
+    counts = np.zeros(layout.size)
+    ranges = crew.split_by_cost(np.diff(layout.tables.ptr))
+    crew.run(count_tables, ranges, codes, y, np.asarray(weight, np.float64), layout.tables, counts)
+    theta = _log_frequencies(layout, counts, smoothing, 0.0)
+    own = _log_frequencies(layout, counts, smoothing, float(np.mean(weight))) if is_left_out else theta
+    prior = class_log_prior(y, weight, layout.n_classes, smoothing).astype(np.float32)
+    scored = spread_rows(len(y), max_rows)
+    columns = np.zeros((codes.shape[1] + 1, len(scored)), np.int32)
+    columns[:-1] = codes[scored].T
+    share = weight[scored] / weight[scored].sum()
+    terms = Terms(theta, own, columns, y[scored].astype(np.int64), share, layout.n_classes)
+    return MoveScorer(layout, terms, prior, score)
+
+
+def spread_rows(n_rows: int, most: int | None) -> NDArray[np.int64]:
+    """Row numbers evenly spread over all rows, at most so many; sorted rows keep their shares of classes.
+
+    >>> spread_rows(10, 4)
+    array([0, 3, 6, 9])
+    """
+    if most is None or n_rows <= most:
+        return np.arange(n_rows)
+    return np.linspace(0, n_rows - 1, most).astype(np.int64)
+
+
+def _log_frequencies(layout: Layout, counts: FloatArray, smoothing: float, deducted: float) -> FloatArray:
+    """Log of smoothed relative frequencies, as an arena of float32; each cell with ``deducted`` less of its own."""
+    arena = np.zeros(layout.arena_size, np.float32)
+    for e in range(layout.parent_sets.n_candidates):
+        table = layout.table(counts, e)
+        total = table.sum(axis=1, keepdims=True)
+        less = np.minimum(table, deducted)
+        layout.table(arena, e)[:] = np.log((table - less + smoothing) / (total - less + smoothing * table.shape[1]))
+    return arena

@@ -1,0 +1,166 @@
+"""Greedy and annealed searches: where they end, and that their scores are those of the structure."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager._threads import Crew
+from tanager.model import class_log_prior, make_layout, table_log_frequencies
+from tanager.structure import ParentSets, find_cycle, pseudo_candidates, screened_candidates
+from tanager.training import AnnealedSearch, GreedySearch
+from tests.oracles import loss_oracle, model_oracle
+from tests.strategies import SEEDS
+
+SEARCHES = [
+    GreedySearch("conditional"),
+    GreedySearch("margin"),
+    GreedySearch("margin", gamma=3.0, is_lazy=False),
+    GreedySearch("conditional", leaves_out=True),
+    AnnealedSearch(n_moves=400),
+    AnnealedSearch("conditional", n_moves=400, leaves_out=True),
+]
+
+
+def make_rows(seed, n_features=5, n_classes=3, n_rows=80):
+    """Rows in which some features depend on others within the classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n_rows)
+    codes = rng.integers(0, 3, (n_rows, n_features))
+    codes[:, 1] = np.where(rng.random(n_rows) < 0.8, (codes[:, 0] + y) % 3, codes[:, 1])
+    codes[:, 3] = np.where(rng.random(n_rows) < 0.8, (codes[:, 2] * y) % 3, codes[:, 3])
+    return codes, y, np.ones(n_rows)
+
+
+def score_of(search, parents, rows, n_classes=3):
+    """Score of a structure from nothing; a row left out is taken from the counts one by one."""
+    y = rows[1]
+    if not search.leaves_out:
+        return row_scores(search, parents, rows, rows, n_classes).mean()
+    log_joint = ml_log_joint(parents, rows, rows, n_classes)
+    for n in range(len(y)):
+        others = tuple(np.delete(part, n, axis=0) for part in rows)
+        row = tuple(part[n : n + 1] for part in rows)
+        alone = ml_log_joint(parents, others, row, n_classes, prior_rows=rows)
+        log_joint[n, y[n]] = alone[0, y[n]]
+    return scores_of_log_joint(search, log_joint, y).mean()
+
+
+def ml_log_joint(parents, counted, scored, n_classes, prior_rows=None):
+    layout = make_layout(ParentSets.from_lists([[j] for j in parents]), [3] * len(parents), n_classes)
+    theta = table_log_frequencies(layout, *counted, 1.0)
+    tables = [layout.table(theta, e) for e in range(len(parents))]
+    _, y, weight = prior_rows or counted
+    prior = class_log_prior(y, weight, n_classes, 1.0)
+    features = np.arange(len(parents))
+    return model_oracle.log_joint(tables, prior, features, parents, features, scored[0])
+
+
+def row_scores(search, parents, counted, scored, n_classes):
+    return scores_of_log_joint(search, ml_log_joint(parents, counted, scored, n_classes), scored[1])
+
+
+def scores_of_log_joint(search, log_joint, y):
+    out = []
+    for line, label in zip(log_joint, y, strict=True):
+        if search.score == "margin":
+            out.append(min(search.gamma, line[label] - max(v for c, v in enumerate(line) if c != label)))
+        else:
+            out.append(line[label] - loss_oracle.log_sum_exp(line))
+    return np.array(out)
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=repr)
+@given(seed=SEEDS)
+@settings(max_examples=4)
+def test_the_result_is_a_forest_with_the_score_that_is_told(search, seed):
+    rows = make_rows(seed)
+    layout = make_layout(pseudo_candidates(5), [3] * 5, 3)
+    found = search.run(layout, rows, 1.0, np.random.default_rng(0))
+    parents = layout.parent_sets.select(found.selected)
+    assert find_cycle(parents) is None
+    assert found.score == pytest.approx(score_of(search, parents, rows), abs=1e-4)
+    assert found.score >= score_of(search, np.full(5, -1), rows) - 1e-5
+
+
+@pytest.mark.parametrize("search", [s for s in SEARCHES if isinstance(s, GreedySearch) and not s.leaves_out], ids=repr)
+@given(seed=st.integers(0, 100))
+@settings(max_examples=4)
+def test_no_single_move_improves_a_greedy_result(search, seed):
+    rows = make_rows(seed, n_features=4)
+    layout = make_layout(pseudo_candidates(4), [3] * 4, 3)
+    found = search.run(layout, rows, 1.0, np.random.default_rng(0))
+    parents = layout.parent_sets.select(found.selected)
+    for i, j in product(range(4), range(-1, 4)):
+        changed = parents.copy()
+        changed[i] = j
+        if i != j and find_cycle(changed) is None:
+            assert score_of(search, changed, rows) <= found.score + 1e-4
+
+
+@pytest.mark.parametrize("search", SEARCHES[:2] + SEARCHES[4:5], ids=repr)
+def test_the_edges_that_tell_the_class_are_found(search):
+    rows = make_rows(1, n_rows=600)
+    layout = make_layout(pseudo_candidates(5), [3] * 5, 3)
+    found = search.run(layout, rows, 1.0, np.random.default_rng(0))
+    parents = layout.parent_sets.select(found.selected)
+    edges = {frozenset((i, int(j))) for i, j in enumerate(parents)}
+    assert frozenset((0, 1)) in edges
+    assert frozenset((2, 3)) in edges
+
+
+def test_annealing_goes_by_its_generator_alone():
+    rows = make_rows(2)
+    layout = make_layout(pseudo_candidates(5), [3] * 5, 3)
+    search = AnnealedSearch(n_moves=60, temperature=(5.0, 1.0))
+    runs = [search.run(layout, rows, 1.0, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    assert runs[0].score == runs[1].score
+    np.testing.assert_array_equal(runs[0].selected, runs[1].selected)
+
+
+def test_threads_do_not_change_the_result():
+    rows = make_rows(4)
+    layout = make_layout(pseudo_candidates(5), [3] * 5, 3)
+    with Crew(3) as crew:
+        many = GreedySearch().run(layout, rows, 1.0, np.random.default_rng(0), crew=crew)
+    alone = GreedySearch().run(layout, rows, 1.0, np.random.default_rng(0))
+    np.testing.assert_array_equal(many.selected, alone.selected)
+    assert many.score == alone.score
+
+
+def test_limits_and_reports():
+    rows = make_rows(3)
+    layout = make_layout(pseudo_candidates(5), [3] * 5, 3)
+    seen = []
+    search = GreedySearch(max_moves=2, max_rows=40)
+    found = search.run(layout, rows, 1.0, np.random.default_rng(0), report=lambda *news: seen.append(news))
+    assert found.n_moves == 2
+    assert [n for n, _ in seen] == [1, 2]
+    assert seen[0][1] < seen[1][1] == found.score
+
+
+def test_only_candidates_are_taken():
+    rows = make_rows(3)
+    sets = screened_candidates(np.random.default_rng(0).random((5, 5)), 1)
+    for search in SEARCHES:
+        found = search.run(make_layout(sets, [3] * 5, 3), rows, 1.0, np.random.default_rng(0))
+        for i, j in enumerate(sets.select(found.selected)):
+            assert j in sets.candidates_of(i)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GreedySearch("likelihood"), "score must be 'conditional' or 'margin'"),
+        (lambda: GreedySearch(gamma=0.0), "gamma"),
+        (lambda: GreedySearch(max_moves=0), "max_moves must be a whole number"),
+        (lambda: AnnealedSearch(n_moves=2.5), "n_moves must be a whole number"),
+        (lambda: AnnealedSearch(max_rows=-1), "max_rows"),
+        (lambda: AnnealedSearch(temperature=(1.0, 0.0)), "temperature"),
+    ],
+)
+def test_mistakes_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
