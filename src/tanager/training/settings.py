@@ -35,6 +35,11 @@ class TrainingSettings:
     parent_dropout : float
         Probability with which a feature goes without its extra parent for one step. It makes up for tables that are
         large for the number of rows.
+    shrinkage : float
+        Pull of a table with a parent towards the relative frequencies without one: each step takes the selected tables
+        ``shrinkage`` times the learning rate of the way.
+    size_penalty : float
+        Weight, in the loss, of the expected number of table entries as a share of the largest possible one.
     is_forest : bool
         Whether the structure of a step is the best forest of the perturbed scores. Else every feature takes its own
         best candidate, which without an order may make cycles.
@@ -49,6 +54,8 @@ class TrainingSettings:
     tau: tuple[float, float] = (10.0, 0.1)
     optimiser: Literal["dense", "selected"] = "selected"
     parent_dropout: float = 0.0
+    shrinkage: float = 0.0
+    size_penalty: float = 0.0
     is_forest: bool = False
     adam: Adam = field(default_factory=Adam)
 
@@ -69,5 +76,10 @@ class TrainingSettings:
                 raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
         if not 0.0 <= self.parent_dropout < 1.0:
             raise ValueError(f"parent_dropout must be at least 0 and below 1, got {self.parent_dropout!r}")
+        for name in ("shrinkage", "size_penalty"):
+            if not math.isfinite(getattr(self, name)) or getattr(self, name) < 0:
+                raise ValueError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
+        if self.shrinkage * self.learning_rate > 1.0:
+            raise ValueError(f"shrinkage times learning_rate must be at most 1, got shrinkage={self.shrinkage!r}")
         if self.optimiser not in ("dense", "selected"):
             raise ValueError(f"optimiser must be 'dense' or 'selected', got {self.optimiser!r}")

@@ -16,10 +16,13 @@ from tanager.kernels.lanes import padded
 from tanager.kernels.log_joint import batch_log_joint
 from tanager.kernels.loss_terms import error_share
 from tanager.kernels.parents import descend_phi, drop_parents, phi_gradient, sample_parents
+from tanager.kernels.shrinkage import shrink_tables
 from tanager.kernels.update import rest_after, update_prior, update_tables
 from tanager.losses import Loss
 from tanager.model import Layout
 from tanager.training.settings import TrainingSettings
+from tanager.training.shrinkage import ShrinkageGoals
+from tanager.training.size_penalty import SizePenalty
 from tanager.training.state import TrainState
 
 
@@ -43,21 +46,30 @@ class Stepper:
     """Runs steps of one training run; owns the scratch arrays and the shares of the threads, nothing that lasts."""
 
     def __init__(
-        self, layout: Layout, loss: Loss, settings: TrainingSettings, batch_size: int, crew: Crew | None = None
+        self,
+        layout: Layout,
+        loss: Loss,
+        settings: TrainingSettings,
+        batch_size: int,
+        crew: Crew | None = None,
+        goals: ShrinkageGoals | None = None,
     ) -> None:
         self._layout = layout
         self._loss = loss
         self._settings = settings
         self._crew = crew or Crew()
-        n_features, n_candidates = layout.parent_sets.n_features, layout.parent_sets.n_candidates
+        n_slots, n_candidates = layout.parent_sets.n_features, layout.parent_sets.n_candidates
+        self._n_members = np.float32(layout.n_members)
+        self._goals = goals
+        self._size_penalty = SizePenalty(layout, settings.size_penalty) if settings.size_penalty > 0 else None
         # Kernels work on whole lanes of classes and on rows by fours; what fills them up stays zero.
         n_rows, width = padded(batch_size, multiple=4), padded(layout.n_classes)
-        self._batch = np.zeros((n_features + 1, n_rows), np.int32)
+        self._batch = np.zeros((len(layout.cards) + 1, n_rows), np.int32)
         self._padded_log_joint = np.zeros((n_rows, width), np.float32)
         self._padded_grad = np.zeros((n_rows, width), np.float32)
         self._shape = (batch_size, layout.n_classes)
         self._equal_weight = np.ones(batch_size, np.float32)
-        self._selected = np.empty(n_features, np.int64)
+        self._selected = np.empty(n_slots, np.int64)
         self._soft = np.empty(n_candidates)
         self._weight_gradient = np.zeros(n_candidates)
         self._phi_gradient = np.empty(n_candidates)
@@ -108,12 +120,14 @@ class Stepper:
         else:
             sample_parents(state.phi.value, noise, tables.ptr, tau, self._selected, self._soft)
         if is_dropped is not None:
-            drop_parents(is_dropped, tables, self._layout.parent_sets.n_features, self._selected, self._soft)
+            drop_parents(is_dropped, tables, len(self._layout.cards), self._selected, self._soft)
         gather_batch(batch.codes, batch.rows, self._batch)
-        arguments = (state.theta.value, state.prior.value, tables, self._selected, self._batch, self._padded_log_joint)
+        # Each member has the prior, and the sum over all members is divided by their number below.
+        prior = state.prior.value * self._n_members
+        arguments = (state.theta.value, prior, tables, self._selected, self._batch, self._padded_log_joint)
         self._crew.run(batch_log_joint, self._row_ranges, *arguments)
         n_rows, n_classes = self._shape
-        log_joint = self._padded_log_joint[:n_rows, :n_classes].copy()
+        log_joint = self._padded_log_joint[:n_rows, :n_classes] / self._n_members
         value, grad = self._loss(log_joint, batch.y, batch.weight)
         if np.shape(grad) != self._shape:
             raise ValueError(
@@ -128,8 +142,11 @@ class Stepper:
         """Pass the gradient on to tables, prior and phi, and take a step of Adam on each."""
         tables, settings = self._layout.tables, self._settings
         n_rows, n_classes = self._shape
-        self._padded_grad[:n_rows, :n_classes] = grad
+        np.divide(grad, self._n_members, out=self._padded_grad[:n_rows, :n_classes], casting="same_kind")
         state.step += 1
+        if self._goals is not None:
+            shrink = (state.theta.value, tables, self._selected, *self._goals, rate * settings.shrinkage)
+            self._crew.run(shrink_tables, self._slot_ranges, *shrink)
         is_dense = settings.optimiser == "dense"
         descent = Descent(
             state.step, state.last, state.updates, rate, settings.adam, is_dense, rest_after(settings.adam.beta1)
@@ -139,4 +156,6 @@ class Stepper:
         update_prior(state.prior, self._padded_grad, state.step, rate, settings.adam)
         if not self._layout.parent_sets.is_fixed:
             phi_gradient(self._weight_gradient, self._soft, tables.ptr, tau, self._phi_gradient)
+            if self._size_penalty is not None:
+                self._phi_gradient += self._size_penalty.gradient(state.phi.value)
             descend_phi(state.phi, self._phi_gradient, state.step, settings.structure_learning_rate, settings.adam)
