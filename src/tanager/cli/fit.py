@@ -60,9 +60,7 @@ def fit(
     structure: Annotated[
         str, typer.Option(help=f"Structures to search: {', '.join(STRUCTURES)}.", rich_help_panel=_MODEL)
     ] = "subset",
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the rows.", rich_help_panel=_MODEL)
-    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the rows.", rich_help_panel=_MODEL)] = None,
     ensemble: Annotated[
         int | None, typer.Option(min=1, help="Average this many classifiers.", rich_help_panel=_MODEL)
     ] = None,
@@ -80,8 +78,8 @@ def fit(
 ) -> None:
     """Learn a classifier from a table, test it, and write it to a file.
 
-    The error is measured on rows kept back, beside that of naive Bayes and of a Chow-Liu tree on the same rows. Then
-    the classifier is fitted to all rows and written.
+    The error is measured on rows kept back, beside that of naive Bayes and of a Chow-Liu tree on the same rows.
+    Then the classifier is fitted to all rows and written.
 
     Examples:
 
@@ -220,9 +218,7 @@ def _size(classifier: Any) -> str:
     return f"{n_parents} extra parents, {n_parameters} parameters"
 
 
-def _metadata(
-    table: TrainingTable, path: Path, reading: Reading, test: _Test, scores: list[Score]
-) -> dict[str, Any]:
+def _metadata(table: TrainingTable, path: Path, reading: Reading, test: _Test, scores: list[Score]) -> dict[str, Any]:
     """What the model file says about where the model comes from; predicting reads files as fitting did."""
     return {
         "target": table.target,

@@ -26,8 +26,8 @@ def inspect(
 ) -> None:
     """Show what a model is made of.
 
-    Its classes, where it comes from and how it was tested, and the parent of each feature with its probability. With
-    --feature, the conditional probabilities of that feature.
+    Its classes, where it comes from and how it was tested, and the parent of each feature with its probability.
+    With --feature, the conditional probabilities of that feature.
 
     Examples:
 
@@ -123,7 +123,8 @@ def _show_feature(classifier: Any, name: str, console: Console) -> None:
     parent, cpt = int(classifier.parents_[i]), classifier.network_.cpt(i)
     given = encoder.value_labels(parent) if parent >= 0 else [""]
     title = f"Probability of {name} given the class" + (f" and {labels[parent]}" if parent >= 0 else "")
-    table = Table(title=Text(title), title_justify="left")
+    console.print(title, soft_wrap=True, highlight=False, markup=False)
+    table = Table()
     if parent >= 0:
         table.add_column(Text(labels[parent]))
     table.add_column(Text(name))

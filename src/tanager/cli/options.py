@@ -23,9 +23,7 @@ DelimiterOption = Annotated[
 EncodingOption = Annotated[str, typer.Option(help="Text encoding, for instance latin-1.", rich_help_panel=_READING)]
 NoHeaderOption = Annotated[
     bool,
-    typer.Option(
-        "--no-header", help="The first line is a row; the columns are x0, x1, ...", rich_help_panel=_READING
-    ),
+    typer.Option("--no-header", help="The first line is a row; the columns are x0, x1, ...", rich_help_panel=_READING),
 ]
 MissingOption = Annotated[
     list[str] | None,

@@ -36,9 +36,7 @@ def predict(
         Path,
         typer.Option(help="File to write: .csv or .tsv (also with .gz), .parquet, or - for CSV on stdout."),
     ] = Path("-"),
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Add a column with the probability of each class.")
-    ] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Add a column with the probability of each class.")] = False,
     keep: Annotated[
         list[str] | None, typer.Option(help="Column of the table to write beside the prediction; several times.")
     ] = None,
@@ -54,8 +52,9 @@ def predict(
 ) -> None:
     """Predict the class of each row of a table of any length.
 
-    The table must have the columns that the model was fitted to, in any order; others are ignored. If it has the
-    target too, the error is printed. Rows are read and written piece by piece, so the table may be larger than memory.
+    The table must have the columns that the model was fitted to, in any order; others are ignored.
+    If it has the target too, the error is printed.
+    Rows are read and written piece by piece, so the table may be larger than memory.
 
     Examples:
 

@@ -38,8 +38,8 @@ def report(
 ) -> None:
     """Write a page about a model, one HTML file that needs no network.
 
-    With a table that has the target, the page tells too how well the model does on it: give it rows that the model was
-    not fitted to.
+    With a table that has the target, the page tells too how well the model does on it.
+    Give it rows that the model was not fitted to.
 
     Examples:
 
