@@ -1,8 +1,10 @@
 """Bayesian networks of other programs: their own inference gives the probabilities of the classifier."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tanager import TANClassifier, TANEnsembleClassifier
 from tanager.exports import evidence, network_tables, to_bif, to_pgmpy, to_pyagrum, to_xmlbif
@@ -140,6 +142,63 @@ def test_pyagrum_on_random_networks(model):
         found = pyagrum_probabilities(to_pyagrum(clf), evidence(clf, codes))
         np.testing.assert_allclose(found[:, : model.n_classes], clf_proba(clf, codes), atol=2e-6, rtol=0)
         assert not found[:, model.n_classes :].any()
+
+
+AWKWARD = [
+    "table",
+    "Default3",
+    "stablee1",
+    "variable",
+    "007",
+    "7",
+    "-7",
+    "1.5",
+    "true",
+    "class",
+    "unused",
+    "|",
+    "",
+    "µ",
+]
+AWKWARD += ["A", "a", "default", "type", "network", "property x", "probability(", "{", "}", "a, b", "//", "/*", "<b>"]
+WORDS = st.one_of(st.text(max_size=6), st.sampled_from(AWKWARD))
+
+
+def named_classifier(names, labels):
+    cells = np.resize(np.array(labels, dtype=object), (3 * len(labels) + 1, len(names)))
+    parents = [-1, 0, *[-1] * (len(names) - 2)]
+    classes = np.where(np.arange(len(cells)) % 2, labels[0], labels[-1])
+    return TANClassifier(parents, parameters="ml").fit(pd.DataFrame(cells, columns=names), classes)
+
+
+def expected_states(clf, target):
+    tables = network_tables(clf, target)
+    return {variable.name: list(variable.states) for variable in (tables.target, *tables.features)}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(WORDS, min_size=2, max_size=4, unique=True), st.lists(WORDS, min_size=2, max_size=4, unique=True), WORDS
+)
+def test_pyagrum_reads_any_name_and_label(tmp_path_factory, names, labels, target):
+    clf = named_classifier(names, labels)
+    folder = tmp_path_factory.mktemp("names")
+    for write, ending in [(to_bif, "bif"), (to_xmlbif, "bifxml")]:
+        path = folder / f"model.{ending}"
+        path.write_text(write(clf, target), encoding="ascii")
+        bn = pyagrum.loadBN(str(path))
+        assert {name: list(bn.variable(name).labels()) for name in bn.names()} == expected_states(clf, target)
+
+
+@pytest.mark.parametrize(("write", "reader"), [(to_bif, "BIFReader"), (to_xmlbif, "XMLBIFReader")])
+def test_pgmpy_reads_awkward_names_and_labels(write, reader):
+    """Its reader of BIF files takes a second for each, so that there is one file with all of them."""
+    clf = named_classifier(AWKWARD, AWKWARD[::2])
+    model = getattr(pgmpy.readwrite, reader)(string=write(clf, "table9")).get_model()
+    read = {name: model.get_cpds(name).state_names[name] for name in model.nodes}
+    assert read == expected_states(clf, "table9")
+    for own in to_pgmpy(clf, "table9").get_cpds():
+        np.testing.assert_array_equal(model.get_cpds(own.variable).values, own.values)
 
 
 def clf_proba(clf, codes):

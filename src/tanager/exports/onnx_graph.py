@@ -48,6 +48,13 @@ class GraphWriter:
         )
         return output
 
+    def split(self, name: str, sizes: list[int], axis: int) -> list[str]:
+        """Add the division of a tensor into parts of the given sizes."""
+        outputs = [self._new_name("part") for _ in sizes]
+        inputs = [name, self.constant(np.array(sizes, np.int64))]
+        self.nodes.append(self.onnx.helper.make_node("Split", inputs, outputs, outputs[0], axis=axis))
+        return outputs
+
     def rename(self, result: str, name: str) -> None:
         """Give a result the name of an output."""
         self.nodes.append(self.onnx.helper.make_node("Identity", [result], [name], name))

@@ -84,16 +84,19 @@ def _write_lines(graph: GraphWriter, codes: Codes, tables: Tables, theta: FloatA
 def _write_messages(graph: GraphWriter, codes: Codes, network: Network) -> str:
     """Unknown values summed out; beliefs and messages are double[C, N, number of values]."""
     received: dict[int, list[str]] = {feature: [] for feature in range(-1, network.n_features)}
+    indicators = _write_indicators(graph, codes)
+    log_evidence = graph.split(indicators, codes.cards, axis=2)
+    evidence = graph.split(graph.add("Exp", indicators), codes.cards, axis=2)
     for feature in topological_order(network.parents)[::-1].tolist():
-        belief = _write_indicator(graph, codes, feature)
-        for message in received[feature]:
-            belief = graph.add("Add", belief, message)
-        highest = graph.add("ReduceMax", belief, axes=[2], keepdims=1)
-        weights = graph.add("Exp", graph.add("Sub", belief, highest))
-        # From [x_parent, x, c] to [c, x, x_parent], kept in single precision as in the model.
-        log_table = network.layout.table(network.theta, feature).transpose(2, 1, 0)
-        table = graph.add("Exp", graph.cast(graph.constant(np.ascontiguousarray(log_table)), np.float64))
-        message = graph.add("Add", graph.add("Log", graph.add("MatMul", weights, table)), highest)
+        # From [x_parent, x, c] to [c, x, x_parent].
+        table = graph.constant(np.ascontiguousarray(network.cpt(feature).transpose(2, 1, 0)))
+        if not received[feature]:
+            message = graph.add("Log", graph.add("MatMul", evidence[feature], table))
+        else:
+            belief = graph.add("Sum", log_evidence[feature], *received[feature])
+            highest = graph.add("ReduceMax", belief, axes=[2], keepdims=1)
+            weights = graph.add("Exp", graph.add("Sub", belief, highest))
+            message = graph.add("Add", graph.add("Log", graph.add("MatMul", weights, table)), highest)
         received[int(network.parents[feature])].append(message)
     prior = graph.constant(np.asarray(network.log_prior, np.float64)[:, None, None])
     total = graph.add("Sum", prior, *received[-1])
@@ -101,11 +104,14 @@ def _write_messages(graph: GraphWriter, codes: Codes, network: Network) -> str:
     return graph.add("Transpose", flat, perm=[1, 0])
 
 
-def _write_indicator(graph: GraphWriter, codes: Codes, feature: int) -> str:
-    """Log of which values of a feature agree with each row, double[1, N, R]: all of them where it is unknown."""
-    column = graph.constant(np.array([feature], np.int64))
-    values = graph.constant(np.arange(codes.cards[feature])[None, :])
-    agrees = graph.add("Equal", graph.add("Gather", codes.name, column, axis=1), values)
-    agrees = graph.add("Or", agrees, graph.add("Gather", codes.is_unknown, column, axis=1))
+def _write_indicators(graph: GraphWriter, codes: Codes) -> str:
+    """Log of which values agree with each row, double[1, N, sum of cards]: all values of a feature that is unknown.
+
+    The values of all features lie side by side, so that a network of many features does not need many nodes for it.
+    """
+    feature = graph.constant(np.repeat(np.arange(len(codes.cards), dtype=np.int64), codes.cards))
+    value = graph.constant(np.concatenate([np.arange(card, dtype=np.int64) for card in codes.cards]))
+    agrees = graph.add("Equal", graph.add("Gather", codes.name, feature, axis=1), value)
+    agrees = graph.add("Or", agrees, graph.add("Gather", codes.is_unknown, feature, axis=1))
     log_agrees = graph.add("Where", agrees, graph.constant(np.array(0.0)), graph.constant(np.array(_IMPOSSIBLE)))
     return graph.add("Unsqueeze", log_agrees, graph.constant(np.array([0], np.int64)))
