@@ -50,11 +50,16 @@ def table_of(forest: Forest, i: int) -> FloatArray:
 def send(table: FloatArray, belief: FloatArray, is_max: bool, message: FloatArray) -> None:
     """Add to ``message[c]`` the log-sum, or the maximum, over x of ``table[x, c] + belief[x, c]``."""
     n_values, n_classes = table.shape
-    terms = np.empty(n_values)
     for c in range(n_classes):
+        highest = -np.inf
         for x in range(n_values):
-            terms[x] = table[x, c] + belief[x, c]
-        message[c] += terms.max() if is_max else log_sum(terms)
+            highest = max(highest, table[x, c] + belief[x, c])
+        message[c] += highest
+        if not is_max:
+            total = 0.0
+            for x in range(n_values):
+                total += math.exp(table[x, c] + belief[x, c] - highest)
+            message[c] += math.log(total)
 
 
 @kernel
