@@ -47,3 +47,27 @@ def test_unknown_values_can_be_summed_out(numbers):
     holed = X.copy()
     holed[:, 0] = np.nan
     np.testing.assert_allclose(free.predict_proba(holed).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_forests_drawn_at_every_step_need_no_second_training(numbers, seed):
+    options = {"binning": "quantile", "epochs": 8, "max_parents": 4, "random_state": seed, "free": "arborescence"}
+    free = TANClassifier("free", **options).fit(*numbers)
+    assert find_cycle(free.parents_) is None
+    assert len(free.history_["loss"]) == 8
+    assert free.history_["entropy"][-1] > 0
+    again = TANClassifier("free", n_jobs=2, **options).fit(*numbers)
+    np.testing.assert_array_equal(free.network_.theta, again.network_.theta)
+    assert free.score(*numbers) > 0.7
+
+
+def test_forests_drawn_at_every_step_find_the_parent_that_matters():
+    """Feature 1 is feature 0 shifted by the class: the two tell it together, and neither alone."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 600)
+    X = rng.integers(0, 3, (600, 4))
+    X[:, 1] = (X[:, 0] + y) % 3
+    settings = {"categorical_features": range(4), "random_state": 0, "epochs": 30, "free": "arborescence"}
+    free = TANClassifier("free", **settings).fit(X, y)
+    assert free.parents_[1] == 0 or free.parents_[0] == 1
+    assert free.score(X, y) == 1.0

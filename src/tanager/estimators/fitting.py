@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from tanager.model import (
     make_layout,
     table_log_frequencies,
 )
+from tanager.model.joint import join_layouts, split_distribution, split_networks
 from tanager.structure import maximum_arborescence
 from tanager.training import (
     History,
@@ -80,25 +82,50 @@ def fit_gradient(
 ) -> Fitted:
     """Train tables and parent distribution, and keep the most probable structure.
 
-    If the search ``is_free`` of an ordering, the most probable forest is kept instead, and trained alone.
+    If the search ``is_free`` of an ordering, the most probable forest is kept instead. Unless each step drew a forest,
+    it is then trained alone.
     """
+    (fitted,) = fit_jointly(
+        [layout], rows, loss, settings, noise, is_free=is_free, n_threads=n_threads, verbose=verbose
+    )
+    return fitted
+
+
+def fit_jointly(
+    layouts: Sequence[Layout],
+    rows: Rows,
+    loss: Loss,
+    settings: TrainingSettings,
+    noise: Noise,
+    *,
+    is_free: bool = False,
+    n_threads: int = 1,
+    verbose: int = 0,
+) -> list[Fitted]:
+    """Train several searches on the loss of their mean log-joint; else as `fit_gradient`. They share the history."""
+    layout = layouts[0] if len(layouts) == 1 else join_layouts(layouts)
     may_merge = getattr(loss, "takes_weights", True)
     problem = make_problem(*rows, settings.batch_size, may_merge=may_merge)
     on_epoch = ProgressBar(settings.epochs) if verbose else None
     phi = None
     if settings.parent_dropout > 0:
         layout, phi = with_tables_to_fall_back_on(layout)
-        check_memory(layout)
+    check_memory(layout)
     state = initial_state(layout, noise, phi)
     train(state, layout, problem, loss, settings, noise, n_threads=n_threads, on_epoch=on_epoch)
     distribution = structure_of(state, layout)
     chosen = distribution.most_probable()
     if is_free:
         chosen = maximum_arborescence(layout.parent_sets, np.log(distribution.probabilities + _LEAST))
-        keep_structure(state, chosen)
-        train(state, layout, problem, loss, settings.for_refit(), noise, n_threads=n_threads)
-    network = Network.from_arena(layout, state.theta.value, state.prior.value, chosen)
-    return Fitted(network, distribution, state.history, state.path)
+        if not settings.is_forest:
+            keep_structure(state, chosen)
+            train(state, layout, problem, loss, settings.for_refit(), noise, n_threads=n_threads)
+    networks = split_networks(layout, state.theta.value, state.prior.value, chosen)
+    if len(networks) == 1:
+        return [Fitted(networks[0], distribution, state.history, state.path)]
+    # Snapshots are of all members' candidates together, and are not kept.
+    own = split_distribution(distribution, layout.n_members)
+    return [Fitted(*pair, state.history, ParentPath()) for pair in zip(networks, own, strict=True)]
 
 
 def with_tables_to_fall_back_on(layout: Layout) -> tuple[Layout, FloatArray]:
@@ -108,4 +135,4 @@ def with_tables_to_fall_back_on(layout: Layout) -> tuple[Layout, FloatArray]:
     phi = np.zeros(new.n_candidates)
     is_added = np.diff(new.ptr) > np.diff(old.ptr)
     phi[new.ptr[:-1][is_added]] = -np.inf
-    return make_layout(new, layout.cards, layout.n_classes), phi
+    return make_layout(new, layout.cards, layout.n_classes, layout.n_members), phi

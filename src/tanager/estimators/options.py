@@ -34,6 +34,8 @@ _NUMBERS = (
     "learning_rate_decay",
     "structure_learning_rate",
     "parent_dropout",
+    "shrinkage",
+    "size_penalty",
 )
 
 
@@ -57,7 +59,15 @@ def make_settings(estimator: TANClassifier) -> TrainingSettings:
         tau=estimator.tau,
         optimiser=estimator.optimiser,
         parent_dropout=estimator.parent_dropout,
+        is_forest=is_free(estimator) and estimator.free == "arborescence",
+        shrinkage=estimator.shrinkage,
+        size_penalty=estimator.size_penalty,
     )
+
+
+def is_free(estimator: TANClassifier) -> bool:
+    """Whether the search goes without an ordering and still ends in a forest."""
+    return isinstance(estimator.structure, str) and estimator.structure == "free"
 
 
 def make_binning(estimator: TANClassifier, labels: NDArray[Any], n_threads: int) -> Binning:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager._types import FloatArray
+from tanager.estimators.evidence import Evidence
 from tanager.estimators.options import check_image_shape
+from tanager.model import PAIR_SCORES
 from tanager.structure import (
     ParentSets,
     all_candidates,
@@ -25,10 +26,17 @@ from tanager.structure import (
     random_order,
     random_parents,
     row_wise,
+    screened_candidates,
     subset_candidates,
 )
+from tanager.training import AnnealedSearch, GreedySearch, StructureSearch
 
-STRUCTURES = ("none", "random", "chow-liu", "subset", "all", "nearest", "free", "pseudo")
+if TYPE_CHECKING:
+    from tanager.estimators.tan import TANClassifier
+
+SEARCHES = ("greedy-conditional", "greedy-margin", "annealed-margin")
+STRUCTURES = ("none", "random", "chow-liu", "tree", "subset", "all", "nearest", "free", "pseudo", *SEARCHES)
+CANDIDATES = ("random", "screened", "mixed", "all")
 
 _IMAGE_ORDERINGS: dict[str, Callable[[tuple[int, int]], NDArray[np.int64]]] = {
     "A": row_wise,
@@ -37,53 +45,98 @@ _IMAGE_ORDERINGS: dict[str, Callable[[tuple[int, int]], NDArray[np.int64]]] = {
 }
 
 
-def make_parent_sets(
-    structure: Any,
-    n_features: int,
-    *,
-    max_parents: int,
-    ordering: Any,
-    image_shape: tuple[int, int] | None,
-    rng: np.random.Generator,
-    information: Callable[[], FloatArray],
-) -> ParentSets:
+def make_parent_sets(estimator: TANClassifier, evidence: Evidence, rng: np.random.Generator) -> ParentSets:
     """Make the search space that the estimator's parameters describe.
 
-    Parameters
-    ----------
-    structure, max_parents, ordering, image_shape
-        As in `tanager.TANClassifier`.
-    n_features : int
-    rng : numpy Generator
-    information : callable
-        Gives the conditional mutual information of all pairs, which only Chow-Liu needs.
+    Searches by closed-form tables are run here; what they find is the one structure of the space.
     """
+    structure, n_features = estimator.structure, len(evidence.cards)
     if isinstance(structure, ParentSets):
         return structure
-    if not isinstance(structure, str):
+    search = _closed_form_search(structure, estimator.gamma)
+    if search is None and not isinstance(structure, str):
         return _explicit_parents(structure, n_features)
-    if structure not in STRUCTURES:
+    if search is None and structure not in STRUCTURES:
         raise ValueError(
-            f"structure must be one of {', '.join(map(repr, STRUCTURES))}, a list of parents or a ParentSets, "
-            f"got {structure!r}"
+            f"structure must be one of {', '.join(map(repr, STRUCTURES))}, a list of parents, a ParentSets, a "
+            f"GreedySearch or an AnnealedSearch, got {structure!r}"
         )
-    k = _clip_max_parents(max_parents, n_features)
+    _check_words(estimator)
     if structure == "nearest":
-        shape = check_image_shape(image_shape, n_features, "structure='nearest'")
-    if structure == "none" or n_features == 1:
+        check_image_shape(estimator.image_shape, n_features, "structure='nearest'")
+    if n_features == 1 or structure == "none":
         return naive_bayes(n_features)
-    if structure == "chow-liu":
-        return fixed_parents(maximum_spanning_tree(information()))
+    if search is not None:
+        sets = _free_candidates(estimator, evidence, rng, default="all")
+        return fixed_parents(evidence.search(search, sets, rng))
+    if structure in ("chow-liu", "tree"):
+        score = "information" if structure == "chow-liu" else estimator.screening
+        return fixed_parents(maximum_spanning_tree(evidence.scores(score)))
     if structure in ("free", "pseudo"):
+        return _free_candidates(estimator, evidence, rng, default="random")
+    return _ordered_candidates(estimator, evidence, rng)
+
+
+def _closed_form_search(structure: Any, gamma: float) -> StructureSearch | None:
+    """The search that was given or that a word stands for; None if there is none."""
+    if isinstance(structure, (GreedySearch, AnnealedSearch)):
+        return structure
+    if not isinstance(structure, str) or structure not in SEARCHES:
+        return None
+    if structure == "annealed-margin":
+        return AnnealedSearch("margin", gamma=gamma)
+    return GreedySearch("margin" if structure == "greedy-margin" else "conditional", gamma=gamma)
+
+
+def _free_candidates(
+    estimator: TANClassifier, evidence: Evidence, rng: np.random.Generator, default: str
+) -> ParentSets:
+    """Candidates from all other features."""
+    n_features = len(evidence.cards)
+    k, candidates = _clip_max_parents(estimator.max_parents, n_features), estimator.candidates or default
+    if candidates == "all":
+        return pseudo_candidates(n_features)
+    if candidates == "random":
         return pseudo_candidates(n_features, k, rng)
-    order = _make_order("C" if ordering is None and structure == "nearest" else ordering, n_features, image_shape, rng)
+    return screened_candidates(evidence.scores(estimator.screening), k, n_random=_n_random(candidates, k), rng=rng)
+
+
+def _ordered_candidates(estimator: TANClassifier, evidence: Evidence, rng: np.random.Generator) -> ParentSets:
+    """Candidates from the features before, in an ordering."""
+    structure, n_features = estimator.structure, len(evidence.cards)
+    k, candidates = _clip_max_parents(estimator.max_parents, n_features), estimator.candidates or "random"
+    ordering = "C" if estimator.ordering is None and structure == "nearest" else estimator.ordering
+    order = _make_order(ordering, n_features, estimator.image_shape, rng)
     if structure == "random":
         return random_parents(order, rng)
-    if structure == "subset":
-        return subset_candidates(order, k, rng)
     if structure == "nearest":
+        shape = check_image_shape(estimator.image_shape, n_features, "structure='nearest'")
         return nearest_candidates(order, pixel_positions(shape), k)
-    return all_candidates(order)
+    if structure == "all" or candidates == "all":
+        return all_candidates(order)
+    if candidates == "random":
+        return subset_candidates(order, k, rng)
+    scores, n_random = evidence.scores(estimator.screening), _n_random(candidates, k)
+    return screened_candidates(scores, k, n_random=n_random, rng=rng, order=order)
+
+
+def _n_random(candidates: str, k: int) -> int:
+    """How many of k candidates are random."""
+    return k // 2 if candidates == "mixed" else 0
+
+
+def _check_words(estimator: TANClassifier) -> None:
+    """Refuse words for options that do not exist, whether or not this structure goes by them."""
+    _clip_max_parents(estimator.max_parents, 1)
+    words = {
+        "candidates": (None, *CANDIDATES),
+        "screening": tuple(PAIR_SCORES),
+        "free": ("project", "arborescence"),
+    }
+    for name, known in words.items():
+        value = getattr(estimator, name)
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
 
 
 def _clip_max_parents(max_parents: int, n_features: int) -> int:

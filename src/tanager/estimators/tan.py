@@ -11,22 +11,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.data import TableEncoder, resolve_categorical
 from tanager.estimators.drawing import DrawingMixin
+from tanager.estimators.evidence import Evidence
 from tanager.estimators.explaining import ExplainingMixin
-from tanager.estimators.fitting import Rows, fit_closed_form, fit_gradient, with_tables_to_fall_back_on
+from tanager.estimators.fitting import Fitted, Rows, fit_closed_form, fit_gradient, with_tables_to_fall_back_on
 from tanager.estimators.inputs import read_classes, read_table, read_weights
-from tanager.estimators.options import make_binning, make_loss, make_settings
+from tanager.estimators.options import is_free, make_binning, make_loss, make_settings
 from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.sampling import SamplingMixin
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.structures import make_parent_sets
 from tanager.losses import Loss
-from tanager.model import Layout, Network, check_memory, conditional_mutual_information, make_layout
+from tanager.model import Layout, Network, check_memory, make_layout
 from tanager.structure import ParentSets
-from tanager.training import Noise, TrainingSettings
+from tanager.training import Noise, StructureSearch, TrainingSettings
 
 _DEFAULTS = TrainingSettings()
 
@@ -40,23 +40,34 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
 
     Parameters
     ----------
-    structure : str, array-like of int or ParentSets, default="subset"
+    structure : str, array-like of int, ParentSets or search, default="subset"
         Which structures are considered.
 
         - "none": naive Bayes, no extra parents.
         - "random": one random tree along the ordering.
         - "chow-liu": the tree of largest conditional mutual information (Friedman et al., 1997).
+        - "tree": the tree of largest summed ``screening`` score.
         - "subset": up to ``max_parents`` random predecessors in the ordering, and no parent.
         - "all": all predecessors in the ordering, and no parent.
         - "nearest": the ``max_parents`` nearest preceding pixels of an image, and no parent.
-        - "free": up to ``max_parents`` random other features, without an ordering. After training, the most probable
-          forest is kept and trained on alone for half as many epochs; it is always a Bayesian network.
-        - "pseudo": up to ``max_parents`` random other features, without an ordering. The result may contain cycles: it
-          classifies, but it is then not a Bayesian network.
+        - "free": up to ``max_parents`` other features, without an ordering; the result is always a forest.
+        - "pseudo": the same, but the result may contain cycles: it classifies, but it is then not a Bayesian network.
+        - "greedy-conditional", "greedy-margin", "annealed-margin": the forest that hill climbing or simulated annealing
+          finds by that score with maximum likelihood parameters; then it is fixed. The margin is cut off at ``gamma``.
+          `tanager.training.GreedySearch` and ``AnnealedSearch`` have more options, and can be given instead.
         - array-like of int: the extra parent of each feature, -1 for none.
         - ParentSets: a search space of your own.
     max_parents : int, default=8
-        Number of candidate parents K of "subset", "nearest" and "pseudo"; where a feature has fewer, all of them.
+        Number of candidate parents K of "subset", "nearest", "free" and "pseudo"; all of them where there are fewer.
+    candidates : {None, "random", "screened", "mixed", "all"}, default=None
+        Which parents "subset", "free", "pseudo", greedy and annealed searches choose from: random ones, those of high
+        ``screening`` score, half of each, or all. None is "all" for greedy and annealed searches, else "random".
+    screening : {"information", "explaining-away", "conditional", "margin"}, default="information"
+        Score of a pair of features: conditional mutual information given the class, the same less that without the
+        class, or what the pair adds to the conditional likelihood or to the margin of naive Bayes.
+    free : {"project", "arborescence"}, default="project"
+        How "free" keeps to forests: parents are drawn feature by feature, and the most probable forest is kept and
+        trained alone for half as many epochs; or each step draws the best forest of its perturbed scores.
     ordering : None, str or array-like of int, default=None
         Order of the features for "random", "subset", "all" and "nearest": "random", "natural" (as numbered), for images
         "A" (row-wise), "B" (along the diagonal), "C" (centre outwards), or a permutation. None is "C" for "nearest" and
@@ -108,6 +119,10 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
     parent_dropout : float, default=0.0
         Probability with which a feature goes without its extra parent in a step of training. Helps where tables are
         large for the number of rows.
+    shrinkage : float, default=0.0
+        Pull of tables with a parent towards naive Bayes; 0.01 to 0.1 helps where tables are large for the rows.
+    size_penalty : float, default=0.0
+        Weight, in the loss, of the expected size of the model as a share of the largest: higher makes smaller models.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Number of threads; None is 1 and -1 is all. It has no influence on the result.
@@ -157,9 +172,12 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
 
     def __init__(
         self,
-        structure: str | ArrayLike | ParentSets = "subset",
+        structure: str | ArrayLike | ParentSets | StructureSearch = "subset",
         *,
         max_parents: int = 8,
+        candidates: Literal["random", "screened", "mixed", "all"] | None = None,
+        screening: Literal["information", "explaining-away", "conditional", "margin"] = "information",
+        free: Literal["project", "arborescence"] = "project",
         ordering: str | ArrayLike | None = None,
         image_shape: tuple[int, int] | None = None,
         loss: str | Loss = "hybrid",
@@ -181,12 +199,17 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         tau: tuple[float, float] = _DEFAULTS.tau,
         optimiser: Literal["dense", "selected"] = _DEFAULTS.optimiser,
         parent_dropout: float = _DEFAULTS.parent_dropout,
+        shrinkage: float = _DEFAULTS.shrinkage,
+        size_penalty: float = _DEFAULTS.size_penalty,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.structure = structure
         self.max_parents = max_parents
+        self.candidates = candidates
+        self.screening = screening
+        self.free = free
         self.ordering = ordering
         self.image_shape = image_shape
         self.loss = loss
@@ -208,6 +231,8 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         self.tau = tau
         self.optimiser = optimiser
         self.parent_dropout = parent_dropout
+        self.shrinkage = shrinkage
+        self.size_penalty = size_penalty
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -234,23 +259,26 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         """Learn from rows that `encode_training` has encoded."""
         settings, loss = make_settings(self), make_loss(self)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        layout = self._make_layout(rows, seed)
+        layout = self.lay_out(rows, seed)
         check_memory(layout)
         if self.parameters == "ml":
             self._check_fixed(layout)
             fitted = fit_closed_form(layout, rows, self.smoothing, self._n_threads())
         else:
-            is_free = isinstance(self.structure, str) and self.structure == "free"
             fitted = fit_gradient(
                 layout,
                 rows,
                 loss,
                 settings,
                 Noise(seed),
-                is_free=is_free,
+                is_free=is_free(self),
                 n_threads=self._n_threads(),
                 verbose=self.verbose,
             )
+        return self.take_fitted(fitted)
+
+    def take_fitted(self, fitted: Fitted) -> Self:
+        """Keep what training has left, after `encode_training`."""
         self.network_, self._distribution = fitted.network, fitted.distribution
         self.history_ = fitted.history.to_arrays()
         self.parent_path_ = fitted.path.to_arrays(fitted.distribution.parent_sets)
@@ -281,23 +309,13 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         self.classes_ = self.classes_[present]
         return Rows(codes[rows], classes.astype(np.int64), weight[rows])
 
-    def _make_layout(self, rows: Rows, seed: int) -> Layout:
+    def lay_out(self, rows: Rows, seed: int) -> Layout:
         """Lay out the tables of the search space."""
         cards = self.encoder_.cards.astype(np.int64)
-
-        def information() -> FloatArray:
-            with Crew(self._n_threads()) as crew:
-                return conditional_mutual_information(rows.codes, rows.y, rows.full_weight(), cards, crew)
-
-        parent_sets = make_parent_sets(
-            self.structure,
-            len(cards),
-            max_parents=self.max_parents,
-            ordering=self.ordering,
-            image_shape=self.image_shape,
-            rng=np.random.default_rng(seed),
-            information=information,
+        evidence = Evidence(
+            rows, cards, len(self.classes_), self.smoothing, self._n_threads(), is_verbose=self.verbose > 0
         )
+        parent_sets = make_parent_sets(self, evidence, np.random.default_rng(seed))
         return make_layout(parent_sets, cards, len(self.classes_))
 
     def _check_fixed(self, layout: Layout) -> None:
@@ -326,7 +344,7 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         """
         probe = clone(self)
         rows = probe.encode_training(X, y, sample_weight)
-        layout = probe._make_layout(rows, seed=0)
+        layout = probe.lay_out(rows, seed=0)
         if self.parent_dropout > 0:
             layout, _ = with_tables_to_fall_back_on(layout)
         of_rows = rows.codes.nbytes + 2 * rows.y.nbytes + (0 if rows.weight is None else rows.weight.nbytes)

@@ -60,6 +60,8 @@ class Stepper:
         self._crew = crew or Crew()
         n_slots, n_candidates = layout.parent_sets.n_features, layout.parent_sets.n_candidates
         self._n_members = np.float32(layout.n_members)
+        parents = layout.parent_sets.parents
+        self._parent_slot = np.where(parents < 0, n_slots, parents).astype(np.int64)
         self._goals = goals
         self._size_penalty = SizePenalty(layout, settings.size_penalty) if settings.size_penalty > 0 else None
         # Kernels work on whole lanes of classes and on rows by fours; what fills them up stays zero.
@@ -116,7 +118,7 @@ class Stepper:
         """Draw the structure and return the gradient of the loss with respect to the log-joint, float32[B, C]."""
         tables = self._layout.tables
         if self._settings.is_forest:
-            sample_forest(state.phi.value, noise, tables.ptr, tables.parent, tau, self._selected, self._soft)
+            sample_forest(state.phi.value, noise, tables.ptr, self._parent_slot, tau, self._selected, self._soft)
         else:
             sample_parents(state.phi.value, noise, tables.ptr, tau, self._selected, self._soft)
         if is_dropped is not None:
