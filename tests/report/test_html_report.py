@@ -19,8 +19,6 @@ from tanager.report import write_report
 from tanager.report.evaluation import calibrate, evaluate
 from tanager.report.feature_weights import class_information, mean_contributions
 from tanager.report.payload import shorten
-from tanager.pictures.tree_layout import lay_out_tree
-from tanager.structure import find_cycle
 
 
 @pytest.fixture(scope="module")
@@ -248,29 +246,6 @@ class TestWeights:
             pair = joint.sum(axis=tuple(axis for axis in range(4) if axis != feature))
             independent = np.outer(pair.sum(axis=1), pair.sum(axis=0))
             assert found[feature] == pytest.approx((pair * np.log2(pair / independent)).sum(), abs=1e-6)
-
-
-@given(
-    st.integers(1, 12).flatmap(
-        lambda n: st.tuples(*[st.integers(-1, n - 1).filter(lambda j, i=i: j != i) for i in range(n)])
-    )
-)
-def test_features_stand_below_their_parents(parents):
-    row, depth = lay_out_tree(np.array(parents))
-    assert sorted(row) == list(range(len(parents)))
-    is_tree = find_cycle(parents) is None
-    n_cut = 0
-    for child, parent in enumerate(parents):
-        if parent >= 0 and depth[child] > 0:
-            assert row[parent] < row[child]
-            assert depth[child] == depth[parent] + 1
-            between = [i for i in range(len(parents)) if row[parent] < row[i] < row[child]]
-            assert all(depth[i] > depth[parent] for i in between)
-        elif parent >= 0:
-            n_cut += 1
-        else:
-            assert depth[child] == 0
-    assert (n_cut == 0) == is_tree
 
 
 def test_long_labels_are_shortened():

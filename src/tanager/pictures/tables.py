@@ -12,7 +12,7 @@ from tanager._types import FloatArray
 from tanager.pictures.drawing import import_matplotlib, literal
 
 _MOST_COLUMNS = 6
-_MOST_TICKS = 20
+_MOST_TICKS = 26
 _MOST_WRITTEN = 36  # cells of a heat map into which numbers are written
 
 
@@ -39,21 +39,26 @@ def draw_probabilities(panels: Sequence[tuple[str, FloatArray]], rows: Axis, col
     -------
     matplotlib axes, or an array of them if there are several panels
     """
-    axes = _axes_for(len(panels), (len(rows.labels), len(columns.labels)), ax)
+    axes, n_columns = _axes_for(len(panels), (len(rows.labels), len(columns.labels)), ax)
     top = max(float(np.max(table)) for _, table in panels)
     for panel, (title, table) in zip(axes, panels, strict=True):
         image = _draw_cells(panel, table, cmap="Blues", limits=(0.0, top))
         panel.set_title(literal(title, 32), fontsize="medium")
         _label(panel, rows, columns)
-    for panel in axes:
-        panel.label_outer()
-    axes[0].figure.colorbar(image, ax=list(axes), label="probability", shrink=0.8)
+    for k, panel in enumerate(axes):
+        if k % n_columns:
+            panel.set_ylabel("")
+            panel.tick_params(labelleft=False)
+        if k + n_columns < len(panels):
+            panel.set_xlabel("")
+            panel.tick_params(labelbottom=False)
+    axes[0].figure.colorbar(image, ax=list(axes), label="probability", shrink=0.8, aspect=30)
     return axes[0] if len(axes) == 1 else axes
 
 
 def draw_log_ratio(table: FloatArray, title: str, rows: Axis, columns: Axis, *, ax: Any = None) -> Any:
     """Draw one table of differences of log-probabilities, blue above zero and red below; returns the axes."""
-    (panel,) = _axes_for(1, table.shape, ax)
+    (panel,), _ = _axes_for(1, table.shape, ax)
     reach = float(np.abs(table).max()) or 1.0
     image = _draw_cells(panel, table, cmap="RdBu", limits=(-reach, reach))
     panel.set_title(literal(title, 70), fontsize="medium")
@@ -62,27 +67,20 @@ def draw_log_ratio(table: FloatArray, title: str, rows: Axis, columns: Axis, *, 
     return panel
 
 
-def _axes_for(n_panels: int, shape: tuple[int, ...], ax: Any) -> Any:
-    """The given axes, or new ones large enough for their cells, as a flat array."""
+def _axes_for(n_panels: int, shape: tuple[int, ...], ax: Any) -> tuple[Any, int]:
+    """The given axes, or new ones large enough for their cells, as a flat array, and how many stand side by side."""
     if ax is not None:
         axes = np.asarray(ax, dtype=object).ravel()
         if len(axes) != n_panels:
             raise ValueError(f"there are {n_panels} tables to draw, but ax holds {len(axes)} axes; leave ax out")
-        return axes
+        return axes, 1
     n_columns = n_panels if n_panels <= 4 else min(_MOST_COLUMNS, int(np.ceil(np.sqrt(n_panels))))
     n_lines = -(-n_panels // n_columns)
     cell = 0.5 if n_panels <= 4 else 0.28
     width, height = (min(max(cell * n, 1.5), 4.5 if n_panels <= 2 else 3.0) for n in (shape[1], shape[0]))
     size = (width * n_columns + 2.6, height * n_lines + 0.35 * n_lines + 1.2)
-    _, axes = import_matplotlib("pyplot").subplots(
-        n_lines, n_columns, figsize=size, squeeze=False, sharex=True, sharey=True, layout="constrained"
-    )
-    for panel in axes.ravel()[n_panels:]:
-        panel.remove()
-    if n_panels % n_columns:  # above the removed ones, the columns' labels are needed
-        for panel in axes[-2, n_panels % n_columns :]:
-            panel.xaxis.set_tick_params(labelbottom=True)
-    return axes.ravel()[:n_panels]
+    figure = import_matplotlib("pyplot").figure(figsize=size, layout="constrained")
+    return np.array([figure.add_subplot(n_lines, n_columns, k + 1) for k in range(n_panels)]), n_columns
 
 
 def _draw_cells(ax: Any, table: FloatArray, *, cmap: str, limits: tuple[float, float]) -> Any:
