@@ -29,6 +29,7 @@ SECTIONS = (
     "memory",
     "tables",
     "start",
+    "size",
 )
 
 

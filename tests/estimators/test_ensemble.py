@@ -88,7 +88,68 @@ def test_number_of_workers_does_not_matter(digits, ensemble):
     np.testing.assert_array_equal(other.predict_proba(X_test), ensemble.predict_proba(X_test))
 
 
-@pytest.mark.parametrize("options", [{"n_members": 0}, {"n_members": 2.5}, {"combine": "vote"}])
+@pytest.mark.parametrize("training", ["separate", "joint"])
+@pytest.mark.parametrize("members", ["search", "distribution", "cover"])
+def test_every_way_makes_valid_members_and_beats_chance(digits, members, training):
+    X, y, X_test, y_test = digits
+    template = TANClassifier(epochs=6, gamma=5.0, parent_dropout=0.1, shrinkage=0.01)
+    options = {"n_members": 3, "members": members, "training": training, "random_state": 0}
+    ensembles = [TANEnsembleClassifier(template, n_jobs=n_jobs, **options).fit(X, y) for n_jobs in (1, 2)]
+    np.testing.assert_array_equal(*(ensemble.predict_proba(X_test) for ensemble in ensembles))
+    assert ensembles[0].score(X_test, y_test) > 0.8
+    assert len({tuple(member.parents_) for member in ensembles[0].estimators_}) == 3
+    for member in ensembles[0].estimators_:
+        assert member.network_.is_bayesian_network
+        np.testing.assert_allclose(member.network_.cpt(5).sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_joint_training_minimises_the_loss_of_the_average(digits):
+    X, y, _, _ = digits
+    loss = {"loss": "conditional", "epochs": 12}
+    losses = []
+    for training in ("separate", "joint"):
+        ensemble = TANEnsembleClassifier(
+            TANClassifier("random", **loss), n_members=4, training=training, random_state=0
+        ).fit(X, y)
+        losses.append(-np.log(ensemble.predict_proba(X)[np.arange(len(y)), y]).mean())
+    # Each separate member is sure by itself, so that it may be sure of other things; jointly they share the work.
+    assert ensemble.estimators_[0].history_["loss"][-1] == pytest.approx(losses[1], rel=0.5)
+    singles = [member.score(X, y) for member in ensemble.estimators_]
+    assert ensemble.score(X, y) > np.mean(singles)
+
+
+def test_joint_free_members_are_forests(digits):
+    X, y, _, _ = digits
+    template = TANClassifier("free", max_parents=3, epochs=4)
+    for members in ("search", "distribution"):
+        ensemble = TANEnsembleClassifier(template, n_members=2, members=members, training="joint").fit(X[:200], y[:200])
+        assert all(member.network_.is_bayesian_network for member in ensemble.estimators_)
+
+
+def test_a_cover_of_all_pairs_has_every_pair_once(digits):
+    X, y, _, _ = digits
+    ensemble = TANEnsembleClassifier(TANClassifier(epochs=1), n_members=9, members="cover").fit(X[:, 20:27], y)
+    pairs = [
+        tuple(sorted((i, j)))
+        for member in ensemble.estimators_
+        for i, j in enumerate(member.parents_.tolist())
+        if j >= 0
+    ]
+    assert len(ensemble.estimators_) == 4
+    assert sorted(pairs) == sorted({(i, j) for j in range(7) for i in range(j)})
+
+
+def test_joint_training_needs_gradients(digits):
+    X, y, _, _ = digits
+    template = TANClassifier("chow-liu", parameters="ml")
+    with pytest.raises(ValueError, match="training='joint' needs parameters='gradient'"):
+        TANEnsembleClassifier(template, training="joint").fit(X, y)
+
+
+WRONG = [{"n_members": 0}, {"n_members": 2.5}, {"combine": "vote"}, {"members": "all"}, {"training": "alone"}]
+
+
+@pytest.mark.parametrize("options", WRONG)
 def test_wrong_options_are_named(digits, options):
     X, y, _, _ = digits
     with pytest.raises(ValueError, match=f"^{next(iter(options))} must be"):

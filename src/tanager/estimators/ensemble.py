@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.inputs import read_table
+from tanager.estimators.members import MEMBERS, TRAININGS, make_members, train_jointly, train_separately
 from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.tan import TANClassifier
@@ -21,21 +21,31 @@ from tanager.model import Network, average_networks
 
 
 class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
-    """Average of TAN classifiers that differ in their orderings and candidate sets.
+    """Average of TAN classifiers that differ in their structures.
 
     Parameters
     ----------
     estimator : TANClassifier or None, default=None
-        What the members are; None is ``TANClassifier()``. Each member has a random state of its own, so that
-        ``structure="subset"`` and ``"random"`` give each another ordering and other candidates.
+        What the members are; None is ``TANClassifier()``.
     n_members : int, default=10
+    members : {"search", "distribution", "cover"}, default="search"
+        Where the structures of the members come from.
+
+        - "search": each member searches for itself, with a random state of its own, so that ``structure="subset"``
+          gives each another ordering and other candidates.
+        - "distribution": one search, and each member has a structure drawn from the distribution that it learned.
+        - "cover": nothing is searched; the members are paths through all features that share no pair of them. (D + 1)
+          // 2 members, and no more are made, hold every pair of features once.
+    training : {"separate", "joint"}, default="separate"
+        Train each member on its own loss, or all together on the loss of their mean log-joint: for D / 2 members that
+        are a "cover" this trains a model of all pairs of features, for which a larger ``gamma`` is good.
     combine : {"log", "probability"}, default="log"
         Average log-probabilities, which makes the prediction one sum of table lines (tables of the same pair of
         features add up to one), or average probabilities.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
-        Number of members that are trained at the same time; None is 1 and -1 is one for each core. It has no influence
-        on the result.
+        Number of threads: members that are trained at the same time, or with ``training="joint"`` threads of a step.
+        None is 1 and -1 is one for each core. It has no influence on the result.
 
     Attributes
     ----------
@@ -62,12 +72,16 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         estimator: TANClassifier | None = None,
         *,
         n_members: int = 10,
+        members: Literal["search", "distribution", "cover"] = "search",
+        training: Literal["separate", "joint"] = "separate",
         combine: Literal["log", "probability"] = "log",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_members = n_members
+        self.members = members
+        self.training = training
         self.combine = combine
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -88,12 +102,10 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         template = TANClassifier() if self.estimator is None else clone(self.estimator)
         read_table(self, X, y, reset=True)
         rows = template.encode_training(X, y, sample_weight)
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_members)
-        members = [_sibling(template, int(seed)) for seed in seeds]
-        # The kernels release the interpreter lock, and threads share the codes.
-        self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(member.fit_encoded)(rows) for member in members
-        )
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_members).tolist()
+        members = make_members(template, self.members, rows, seeds)
+        train = train_jointly if self.training == "joint" else train_separately
+        self.estimators_ = train(members, rows, self.n_jobs)
         self.classes_ = template.classes_
         self.encoder_ = template.encoder_
         self.average_ = average_networks([member.network_ for member in self.estimators_])
@@ -130,19 +142,12 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
     def _check_options(self) -> None:
         if isinstance(self.n_members, bool) or not isinstance(self.n_members, (int, np.integer)) or self.n_members < 1:
             raise ValueError(f"n_members must be a whole number of at least 1, got {self.n_members!r}")
-        if self.combine not in ("log", "probability"):
-            raise ValueError(f"combine must be 'log' or 'probability', got {self.combine!r}")
+        choices = {"members": MEMBERS, "training": TRAININGS, "combine": ("log", "probability")}
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _sibling(template: TANClassifier, seed: int) -> TANClassifier:
-    """A member with the template's options, bins, categories and classes, and a random state of its own."""
-    member = clone(template).set_params(random_state=seed)
-    for name, value in vars(template).items():
-        if name.endswith("_") or name in ("feature_names_in_", "n_features_in_"):
-            setattr(member, name, value)
-    return member

@@ -1,0 +1,102 @@
+"""How the members of an ensemble come to have different structures, and how they are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from tanager.estimators.fitting import Rows, fit_jointly
+from tanager.estimators.options import is_free, make_loss, make_settings
+from tanager.estimators.tan import TANClassifier
+from tanager.structure import maximum_arborescence
+from tanager.structure.covering import covering_paths
+from tanager.training import Noise
+
+MEMBERS = ("search", "distribution", "cover")
+TRAININGS = ("separate", "joint")
+
+_LEAST = 1e-12  # probability below which candidates are alike
+
+
+def make_members(template: TANClassifier, how: str, rows: Rows, seeds: Sequence[int]) -> list[TANClassifier]:
+    """Unfitted members with the template's bins, categories and classes, one for each seed.
+
+    Parameters
+    ----------
+    template : TANClassifier
+        After `encode_training`.
+    how : {"search", "distribution", "cover"}
+        As in `tanager.TANEnsembleClassifier`.
+    rows : Rows
+    seeds : sequence of int
+        With "cover" there are fewer members than seeds if fewer hold all pairs.
+    """
+    if how == "search":
+        return [_sibling(template, seed) for seed in seeds]
+    rng = np.random.default_rng(seeds[0])
+    if how == "cover":
+        structures = covering_paths(rows.codes.shape[1], len(seeds), rng)
+    else:
+        structures = _draw_structures(_sibling(template, seeds[0]).fit_encoded(rows), len(seeds), rng)
+    return [
+        _sibling(template, seed).set_params(structure=parents.tolist())
+        for seed, parents in zip(seeds, structures, strict=False)
+    ]
+
+
+def train_separately(members: Sequence[TANClassifier], rows: Rows, n_jobs: int | None) -> list[TANClassifier]:
+    """Train each member on its own loss, some at the same time."""
+    # The kernels release the interpreter lock, and threads share the codes.
+    fitted: list[TANClassifier] = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(member.fit_encoded)(rows) for member in members
+    )
+    return fitted
+
+
+def train_jointly(members: Sequence[TANClassifier], rows: Rows, n_jobs: int | None) -> list[TANClassifier]:
+    """Train all members on the loss of their mean log-joint."""
+    first = members[0]
+    if first.parameters != "gradient":
+        raise ValueError(f"training='joint' needs parameters='gradient', got parameters={first.parameters!r}")
+    seeds = [check_random_state(member.random_state).randint(np.iinfo(np.int32).max) for member in members]
+    fitted = fit_jointly(
+        [member.lay_out(rows, seed) for member, seed in zip(members, seeds, strict=True)],
+        rows,
+        make_loss(first),
+        make_settings(first),
+        Noise(seeds[0]),
+        is_free=is_free(first),
+        n_threads=effective_n_jobs(n_jobs),
+        verbose=first.verbose,
+    )
+    return [member.take_fitted(own) for member, own in zip(members, fitted, strict=True)]
+
+
+def _draw_structures(searcher: TANClassifier, n_draws: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Parents drawn from what a search learned; without cycles if its result has none by construction."""
+    distribution = searcher._distribution
+    sets, log_probability = distribution.parent_sets, np.log(distribution.probabilities + _LEAST)
+    structures = []
+    for _ in range(n_draws):
+        perturbed = log_probability + rng.gumbel(size=len(log_probability))
+        if is_free(searcher):
+            chosen = maximum_arborescence(sets, perturbed)
+        else:
+            chosen = np.array([lo + perturbed[lo:hi].argmax() for lo, hi in pairwise(sets.ptr)])
+        structures.append(sets.select(chosen))
+    return structures
+
+
+def _sibling(template: TANClassifier, seed: int) -> TANClassifier:
+    """A member with the template's options, bins, categories and classes, and a random state of its own."""
+    member = clone(template).set_params(random_state=seed)
+    for name, value in vars(template).items():
+        if name.endswith("_") or name in ("feature_names_in_", "n_features_in_"):
+            setattr(member, name, value)
+    return member

@@ -1,0 +1,62 @@
+"""Trees that share no pair of features, for ensembles: together they hold as many different pairs as trees can.
+
+The edges of the complete graph over an even number n of nodes fall apart into n / 2 paths through all nodes: the zigzag
+0, n-1, 1, n-2, 2 ... and its rotations (Walecki; Lucas, 1892). So D / 2 TANs hold every pair of D features once, and
+an average of them, like AODE, is a model of all pairs. With an odd number of features one more node is added and left
+out again.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.structure.parent_sets import NO_PARENT
+
+
+def covering_paths(n_features: int, n_paths: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Parents of up to (D + 1) // 2 TANs, no two with the same pair of features; so many hold all pairs.
+
+    Parameters
+    ----------
+    n_features : int
+    n_paths : int
+        How many are wanted.
+    rng : numpy Generator
+        Numbers the features anew, and turns some paths around.
+
+    Returns
+    -------
+    list of int64 arrays of shape (D,)
+        Parent of each feature, -1 for the first of a path.
+
+    Examples
+    --------
+    >>> for parents in covering_paths(4, 2, np.random.default_rng(0)):
+    ...     print(parents)
+    [ 1 -1  3  0]
+    [ 2  3  1 -1]
+    """
+    n_nodes = n_features + n_features % 2
+    numbers = rng.permutation(n_features)
+    structures = []
+    for turn in range(min(n_paths, max(n_nodes // 2, 1))):
+        path = (_zigzag(n_nodes) + turn) % n_nodes
+        if rng.random() < 0.5:
+            path = path[::-1]
+        parents = np.full(n_features, NO_PARENT, np.int64)
+        for before, after in pairwise(path):
+            if max(before, after) < n_features:
+                parents[numbers[after]] = numbers[before]
+        structures.append(parents)
+    return structures
+
+
+def _zigzag(n_nodes: int) -> NDArray[np.int64]:
+    """The path 0, n - 1, 1, n - 2, 2 and so on."""
+    path = np.empty(n_nodes, np.int64)
+    path[::2] = np.arange((n_nodes + 1) // 2)
+    path[1::2] = np.arange(n_nodes - 1, (n_nodes + 1) // 2 - 1, -1)
+    return path
