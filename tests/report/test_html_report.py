@@ -15,10 +15,12 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import confusion_matrix, log_loss
 
 from tanager import ParentSets, TANClassifier, TANEnsembleClassifier
+from tanager.estimators.structures import STRUCTURES
 from tanager.report import write_report
 from tanager.report.evaluation import calibrate, evaluate
 from tanager.report.feature_weights import class_information, mean_contributions
 from tanager.report.payload import shorten
+from tanager.report.summary import _STRUCTURES
 
 
 @pytest.fixture(scope="module")
@@ -246,6 +248,10 @@ class TestWeights:
             pair = joint.sum(axis=tuple(axis for axis in range(4) if axis != feature))
             independent = np.outer(pair.sum(axis=1), pair.sum(axis=0))
             assert found[feature] == pytest.approx((pair * np.log2(pair / independent)).sum(), abs=1e-6)
+
+
+def test_every_structure_has_words():
+    assert set(_STRUCTURES) == set(STRUCTURES)
 
 
 def test_long_labels_are_shortened():

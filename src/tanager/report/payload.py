@@ -14,8 +14,8 @@ import numpy as np
 from tanager._types import FloatArray, IntArray
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
 from tanager.model import Network
-from tanager.report.evaluation import Evaluation
 from tanager.pictures.tree_layout import lay_out_tree
+from tanager.report.evaluation import Evaluation
 
 _MOST_CELLS = 3_000_000  # of tables, 8 MB in the page
 _MOST_FINE = 500_000  # probabilities of the path that are packed into two bytes each

@@ -16,11 +16,15 @@ _STRUCTURES = {
     "none": "naive Bayes",
     "random": "a random tree",
     "chow-liu": "the Chow-Liu tree",
+    "tree": "the tree of largest screening score",
     "subset": "a search over some earlier features",
     "all": "a search over all earlier features",
     "nearest": "a search over the nearest pixels",
     "free": "a search without an ordering",
     "pseudo": "a search that may end in cycles",
+    "greedy-conditional": "a forest found by hill climbing",
+    "greedy-margin": "a forest found by hill climbing",
+    "annealed-margin": "a forest found by simulated annealing",
 }
 
 
@@ -64,7 +68,7 @@ def _subtitle(clf: TANClassifier | TANEnsembleClassifier) -> str:
 
 
 def _structure(clf: TANClassifier) -> str:
-    return _STRUCTURES.get(clf.structure, "") if isinstance(clf.structure, str) else "a structure of its own"
+    return _STRUCTURES.get(clf.structure, clf.structure) if isinstance(clf.structure, str) else "a structure of its own"
 
 
 def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | None) -> list[tuple[str, str, str]]:
