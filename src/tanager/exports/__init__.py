@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from tanager.exports.export import FORMATS, export, format_of
 
 if TYPE_CHECKING:
+    from tanager.exports.c_code import to_c
+    from tanager.exports.integers import BitWidthCurve, IntegerClassifier, bit_width_curve, quantise
     from tanager.exports.networkx_graph import to_dot, to_graphml, to_networkx
     from tanager.exports.onnx_model import to_onnx
     from tanager.exports.pgmpy_network import to_bif, to_pgmpy, to_xmlbif
@@ -14,13 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "BitWidthCurve",
+    "IntegerClassifier",
     "NetworkTables",
     "Variable",
+    "bit_width_curve",
     "evidence",
     "export",
     "format_of",
     "network_tables",
+    "quantise",
     "to_bif",
+    "to_c",
     "to_dot",
     "to_graphml",
     "to_networkx",
@@ -32,11 +39,16 @@ __all__ = [
 
 # Imported when asked for, so that the command line can list the formats without waiting for scikit-learn.
 _HOMES = {
+    "BitWidthCurve": "integers",
+    "IntegerClassifier": "integers",
     "NetworkTables": "tables",
     "Variable": "tables",
+    "bit_width_curve": "integers",
     "evidence": "tables",
     "network_tables": "tables",
+    "quantise": "integers",
     "to_bif": "pgmpy_network",
+    "to_c": "c_code",
     "to_dot": "networkx_graph",
     "to_graphml": "networkx_graph",
     "to_networkx": "networkx_graph",
