@@ -132,11 +132,17 @@ def _as_text(cells: Any, known: list[Any]) -> Any:
         spelled = ("True", "False") if {"True", "False"} & set(known) else ("true", "false")
         return compute.if_else(cells, *map(pyarrow.scalar, spelled))
     if types.is_floating(cells.type):
-        whole = compute.all(compute.equal(cells, compute.floor(cells))).as_py()
-        if whole in (True, None):  # whole numbers with holes come as floats
-            cells = compute.if_else(compute.is_nan(cells), pyarrow.scalar(None, cells.type), cells)
-            return cells.cast(pyarrow.int64()).cast(pyarrow.string())
+        # Whole numbers with holes come as floats; each is spelled as the whole number that it is.
+        cells = compute.if_else(compute.is_nan(cells), pyarrow.scalar(None, cells.type), cells)
+        is_whole = compute.equal(cells, compute.floor(cells))
+        return compute.if_else(is_whole, _as_whole(cells).cast(pyarrow.string()), cells.cast(pyarrow.string()))
     return cells.cast(pyarrow.string())
+
+
+def _as_whole(cells: Any) -> Any:
+    """Floats without what is behind the point, and without what is too large for a whole number."""
+    is_small = compute.less(compute.abs(cells), float(2**53))
+    return compute.if_else(is_small, cells, pyarrow.scalar(None, cells.type)).cast(pyarrow.int64(), safe=False)
 
 
 def _mapped(cells: Any, read: Any, unseen: float) -> Any:

@@ -25,7 +25,7 @@ from tanager.cli.errors import InputError
 CHUNK_ROWS = 65536
 _HEAD_BYTES = 1 << 20
 # Text is parsed in blocks of this size, which bounds the length of a row and the memory of a stream.
-_BLOCK_BYTES = 4 << 20
+_BLOCK_BYTES = 1 << 20
 _DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _PARQUET = b"PAR1"
@@ -97,12 +97,11 @@ class TextTable:
         self._delimiter = _delimiter(path, reading)
         with _errors_named(path), self._stream() as stream:
             head = stream.read(_HEAD_BYTES)
-        records = csv.reader(io.StringIO(self._decode(head)), delimiter=self._delimiter)
-        filled = (record for record in records if record)
-        first = next(filled, None)
-        if first is None:
+        lines = io.StringIO(self._decode(head), newline="").readlines()
+        if not any(line.strip() for line in lines):
             raise InputError(f"{path} is empty")
-        self._is_header_only = reading.has_header and next(filled, None) is None
+        first, n_lines = self._first_record(lines)
+        self._is_header_only = reading.has_header and not any(line.strip() for line in lines[n_lines:])
         if reading.has_header:
             self._raw_names = first
             stripped = [name.strip() for name in first]
@@ -123,6 +122,7 @@ class TextTable:
         raw = [self._raw[name] for name in names]
         options = {
             "read_options": pyarrow.csv.ReadOptions(
+                use_threads=False,  # threads would read further ahead, which takes memory
                 block_size=_BLOCK_BYTES,
                 encoding=self._reading.encoding,
                 autogenerate_column_names=not self._reading.has_header,
@@ -167,6 +167,15 @@ class TextTable:
         if "\x00" in text:
             raise InputError(f"{self.path} is not a table: it holds binary data")
         return text.removeprefix("\ufeff")
+
+    def _first_record(self, lines: list[str]) -> tuple[list[str], int]:
+        """Cells of the first row that is not empty, and the number of lines up to its end."""
+        records = csv.reader(lines, delimiter=self._delimiter)
+        try:
+            first = next(record for record in records if record)
+        except csv.Error as error:
+            raise InputError(f"{self.path} has a first row that cannot be read: {error}") from error
+        return first, records.line_num
 
     def _check_header(self, names: list[str]) -> None:
         """Refuse names that occur twice, and a header that another delimiter would cut up."""

@@ -1,4 +1,4 @@
-"""The table that ``tanager fit`` learns from: features and classes, and a summary of each column as it is understood."""
+"""The table that ``tanager fit`` learns from: features, classes, and what each column was understood to be."""
 
 from __future__ import annotations
 
