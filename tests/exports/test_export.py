@@ -21,6 +21,7 @@ def test_the_ending_names_the_format(clf, tmp_path):
     assert pgmpy.readwrite.XMLBIFReader(str(xml)).get_model().check_model()
     model = onnx.load(export(clf, tmp_path / "iris.onnx", inputs="codes"))
     assert model.graph.input[0].name == "codes"
+    assert "flower_predict" in export(clf, tmp_path / "iris.h", bits=4, name="flower").read_text()
     assert export(clf, tmp_path / "iris.gv").read_text().startswith("digraph")
     assert export(clf, tmp_path / "iris.txt", to="graphml").read_text().startswith("<graphml")
 

@@ -24,7 +24,7 @@ class Format(NamedTuple):
         Endings of its files, with the dot.
     module, function : str
         Where its function is. It takes the classifier and options, and returns text or an ONNX model; or it takes the
-        classifier, a path and options, and writes the file itself.
+        classifier, a path and options, and writes the whole file itself.
     """
 
     description: str
@@ -91,12 +91,12 @@ def export(clf: Any, path: str | Path, to: str | None = None, **options: Any) ->
     if unknown:
         raise ValueError(f"the format {name} has no option {unknown[0]!r}; its options are: {', '.join(known)}")
     make = FORMATS[name].load()
+    if "path" in inspect.signature(make).parameters:
+        make(clf, path, **options)
+        return path
     with written_whole(path) as temporary:
-        if "path" in inspect.signature(make).parameters:
-            make(clf, temporary, **options)
-        else:
-            content = make(clf, **options)
-            temporary.write_bytes(content.encode() if isinstance(content, str) else content.SerializeToString())
+        content = make(clf, **options)
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content.SerializeToString())
     return path
 
 
