@@ -27,7 +27,8 @@ function slicesOf(feature) {
 
 function heatMap(host, z, x, y, top, label) {
   const isSmall = x.labels.length * y.labels.length <= 49 && x.labels.length <= 7;
-  host.style.height = `${Math.min(Math.max(26 * y.labels.length + 70, 120), 620)}px`;
+  const columns = columnTicks(x.labels, host.clientWidth - 90);
+  host.style.height = `${Math.min(Math.max(26 * y.labels.length, 60) + (columns.tickangle ? 100 : 55), 640)}px`;
   const text = y.labels.map((row) => x.labels.map((column) => `${plain(y.name)}: ${plain(row)}<br>${plain(x.name)}: ${plain(column)}`));
   const trace = {
     type: "heatmap", z, text, zmin: 0, zmax: top, colorscale: colourScale(), showscale: false, xgap: 1, ygap: 1,
@@ -35,7 +36,7 @@ function heatMap(host, z, x, y, top, label) {
     ...(isSmall ? { texttemplate: "%{z:.2f}" } : {}),
   };
   const layout = {
-    xaxis: axis({ ...columnTicks(x.labels, host.clientWidth - 90), showgrid: false, zeroline: false, fixedrange: true }),
+    xaxis: axis({ ...columns, showgrid: false, zeroline: false, fixedrange: true }),
     yaxis: axis({ ...ticks(y.labels, 14, 30), showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }),
   };
   plot(host, [trace], layout, label);
