@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
 
 from tanager import TANClassifier, TANEnsembleClassifier
 from tanager.data import as_table
@@ -248,6 +250,25 @@ def test_an_unknown_leaf_is_summed_out_exactly(digits_classifier):
     codes = codes_with_holes(clf, 300, share=0.0)
     codes[:, leaves] = clf.encoder_.cards[leaves]
     assert (quantise(clf, 16).predict(codes) == clf.network_.predict(codes)).mean() > 0.99
+
+
+def test_unknown_parents_averaged_over_beat_terms_left_out(digits):
+    """The table of docs/exports-c.md, with two splits of digits."""
+    errors = []
+    for seed in range(2):
+        X, X_test, y, y_test = train_test_split(*digits, test_size=0.5, random_state=seed)
+        clf = TANClassifier("chow-liu", parameters="ml").fit(X, y)
+        X_test[np.random.default_rng(seed).random(X_test.shape) < 0.1] = np.nan
+        integer = quantise(clf, 8)
+        without = replace(integer, penalties=integer.penalties.copy())
+        for term in np.flatnonzero(integer.parent < 64):
+            without.table(term)[-1] = 0
+        codes = clf._encode(X_test)
+        classes = [clf.network_.predict(codes), integer.predict(codes), without.predict(codes)]
+        errors.append([np.mean(numbers != y_test) for numbers in classes])
+    exact, averaged, left_out = np.mean(errors, axis=0)
+    assert averaged < left_out - 0.005
+    assert averaged < exact + 0.01
 
 
 @settings(max_examples=40, deadline=None)
