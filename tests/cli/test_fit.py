@@ -1,0 +1,213 @@
+"""``tanager fit``: what it shows, measures and writes, and input that it refuses."""
+
+import re
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+from sklearn.datasets import load_iris
+
+from tanager import TANClassifier, TANEnsembleClassifier, load
+from tanager.cli.evaluation import folds, hold_out
+from tanager.files import read_header
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "model.tanager"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write a CSV file of columns."""
+
+    def write(**columns):
+        path = tmp_path / "table.csv"
+        rows = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+        path.write_text("\n".join(rows) + "\n")
+        return path
+
+    return write
+
+
+def test_shows_the_table_and_the_errors_and_writes_a_model(call, flowers, out):
+    result = call("fit", flowers, "--target", "species", "--out", out, "--epochs", 5)
+    assert result.exit_code == 0, result.output
+    shown = result.stderr
+    assert "150 rows, 4 numbers, 1 categories, 3 classes in 'species'" in shown
+    assert re.search(r"colour +│ category +│ +3 │ +\d+ │ \w+, \w+, \w+", shown)
+    assert re.search(r"sepal length +│ number +│ +35 │ +│ 4.3 to 7.9", shown)
+    assert "Error on 30 rows, hold-out of 0.2 of the rows" in shown
+    for name in ("most frequent class", "naive Bayes", "Chow-Liu tree", "learned"):
+        assert re.search(rf"{name} +│ +\d+\.\d\d% │ +\d+\.\d\d% │", shown)
+    assert f"written to {out}" in shown
+    told = read_header(out)["metadata"]
+    assert (told["target"], told["source"], told["n_rows"]) == ("species", "flowers.csv", 150)
+    assert [score["name"] for score in told["errors"]][-1] == "learned"
+    assert [column["kind"] for column in told["columns"]] == ["number"] * 4 + ["category", "target"]
+
+
+def test_model_is_the_one_that_python_gives(call, out, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    names = ["a", "b", "c", "d"]
+    frame = pyarrow.table({**dict(zip(names, X.T, strict=True)), "y": y})
+    parquet.write_table(frame, tmp_path / "iris.parquet")
+    options = ["--no-test", "--epochs", 7, "--seed", 3, "--set", "gamma=2.0", "--set", "binning=quantile"]
+    assert call("fit", tmp_path / "iris.parquet", "--target", "y", "--out", out, *options).exit_code == 0
+    expected = TANClassifier(epochs=7, random_state=3, gamma=2.0, binning="quantile").fit(frame.select(names), y)
+    np.testing.assert_array_equal(
+        load(out).predict_proba(frame.select(names)), expected.predict_proba(frame.select(names))
+    )
+
+
+def test_measured_error_is_that_of_the_rows_kept_back(call, flowers, out, tmp_path):
+    """The same split, made by hand, gives the same error."""
+    assert call("fit", flowers, "--target", "species", "--out", out, "--test-size", 0.4, "--epochs", 5).exit_code == 0
+    lines = flowers.read_text().splitlines()
+    y = np.array([line.rsplit(",", 1)[1] for line in lines[1:]])
+    [(train, test)] = hold_out(y, 0.4, seed=0)
+    for name, rows in (("train", train), ("test", test)):
+        (tmp_path / f"{name}.csv").write_text("\n".join([lines[0], *(lines[row + 1] for row in rows)]) + "\n")
+    part = tmp_path / "part.tanager"
+    call("fit", tmp_path / "train.csv", "--target", "species", "--out", part, "--no-test", "--epochs", 5)
+    result = call("predict", part, tmp_path / "test.csv", "--out", tmp_path / "p.csv")
+    error = read_header(out)["metadata"]["errors"][-1]["error"]
+    assert f"error {error:.2%}" in result.stderr
+
+
+def test_cross_validation_and_ensemble(call, flowers, out):
+    result = call("fit", flowers, "--target", "species", "--out", out, "--cv", 3, "--ensemble", 2, "--epochs", 2)
+    assert result.exit_code == 0, result.output
+    assert "Error on 150 rows, 3-fold cross-validation" in result.stderr
+    loaded = load(out)
+    assert isinstance(loaded, TANEnsembleClassifier)
+    assert len(loaded.estimators_) == 2
+
+
+def test_result_does_not_depend_on_threads(call, flowers, tmp_path):
+    for jobs in (1, 2):
+        path = tmp_path / f"{jobs}.tanager"
+        call("fit", flowers, "--target", "species", "--out", path, "--no-test", "--epochs", 3, "--jobs", jobs)
+    one, two = load(tmp_path / "1.tanager"), load(tmp_path / "2.tanager")
+    np.testing.assert_array_equal(one.network_.theta, two.network_.theta)
+
+
+def test_categories_and_columns_left_out(call, table, out):
+    path = table(code=[1, 2, 3, 4] * 10, zip=["01", "02"] * 20, size=range(40), y=["a", "b"] * 20)
+    result = call("fit", path, "--target", "y", "--out", out, "--categorical", "code", "--drop", "size", "--epochs", 2)
+    assert result.exit_code == 0, result.output
+    encoder = load(out).encoder_
+    assert encoder.names == ("code", "zip")
+    assert encoder.columns[0].categories.tolist() == ["1", "2", "3", "4"]
+    assert encoder.columns[1].categories.tolist() == ["01", "02"]
+
+
+def test_hints(call, table, out):
+    numbers = [*range(58), "NA", "NA"]
+    path = table(
+        age=numbers, id=[f"u{n}" for n in range(60)], mark=["x", "?", "z"] * 20, none=[""] * 60, y=["a", "b", ""] * 20
+    )
+    result = call("fit", path, "--target", "y", "--out", out, "--epochs", 1, "--no-test")
+    assert result.exit_code == 0, result.output
+    assert "20 rows without a value in 'y' are left out" in result.stderr
+    assert "column 'age' is text because 1 of 40 cells are no numbers; if they are missing: --missing 'NA'" in (
+        result.stderr
+    )
+    assert "column 'id' has 40 different values in 40 rows and tells little; --drop 'id' leaves it out" in result.stderr
+    assert "'?' is a value of 'mark'; if it means missing: --missing '?'" in result.stderr
+    assert "column 'none' has no values" in result.stderr
+    again = call("fit", path, "--target", "y", "--out", out, "--epochs", 1, "--no-test", "--missing", "NA")
+    assert "2 numbers, 2 categories" in again.stderr
+
+
+def test_whole_numbers_are_classes_and_others_are_taken_as_text(call, table, out):
+    whole = table(x=range(20), y=[0, 1] * 10)
+    assert call("fit", whole, "--target", "y", "--out", out, "--epochs", 1).exit_code == 0
+    assert load(out).classes_.tolist() == [0, 1]
+    others = table(x=range(20), y=[0.5, 1] * 10)
+    assert call("fit", others, "--target", "y", "--out", out, "--epochs", 1).exit_code == 0
+    assert load(out).classes_.tolist() == ["0.5", "1"]
+
+
+def test_no_header(call, tmp_path, out):
+    path = tmp_path / "t.csv"
+    path.write_text("1,2,a\n3,4,b\n" * 20)
+    refused = call("fit", path, "--target", "y", "--out", out)
+    assert "has no column 'y'" in refused.stderr
+    assert call("fit", path, "--target", "x2", "--out", out, "--no-header", "--epochs", 1).exit_code == 0
+    assert load(out).classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"x": range(30), "y": ["a"] * 30}, "the target 'y' has one value, 'a', in all 30 rows"),
+        ({"x": range(30), "y": [""] * 30}, "has no row with a value in the target 'y'"),
+        ({"x": range(300), "y": range(300)}, "the target 'y' is a number with 300 different values"),
+        ({"x": range(30), "y": [f"w{n}" for n in range(30)]}, "has 30 different values in 30 rows"),
+        ({"x": [], "y": []}, "has a header but no rows"),
+        ({"y": ["a", "b"]}, "has no column besides the target 'y'"),
+        ({"Y": ["a", "b"], "x": [1, 2]}, "has no column 'y'; did you mean 'Y'?"),
+        ({"a": [1, 2], "x": [1, 2]}, "has no column 'y'; there are 'a', 'x'"),
+        ({"x": ["inf", 2] * 10, "y": ["a", "b"] * 10}, "column 'x' has infinite values"),
+    ],
+)
+def test_tables_that_are_refused(refused, table, out, columns, message):
+    assert message in refused("fit", table(**columns), "--target", "y", "--out", out, "--quiet")
+    assert not out.exists()
+    assert list(out.parent.iterdir()) == [out.parent / "table.csv"]
+
+
+def test_files_that_are_refused(refused, flowers, tmp_path, out):
+    assert "No such file" in refused("fit", tmp_path / "none.csv", "--target", "y", "--out", out)
+    semicolons = tmp_path / "s.csv"
+    semicolons.write_text("a;y\n1;2\n")
+    assert "try --delimiter ';'" in refused("fit", semicolons, "--target", "y", "--out", out)
+    assert "has no column 'speces'; did you mean 'species'?" in refused(
+        "fit", flowers, "--target", "speces", "--out", out
+    )
+    assert "no column 'colr'" in refused("fit", flowers, "--target", "species", "--drop", "colr", "--out", out)
+    assert "cannot be dropped" in refused("fit", flowers, "--target", "species", "--drop", "species", "--out", out)
+
+
+def test_outputs_that_are_refused(refused, flowers, tmp_path):
+    before = flowers.read_bytes()
+    assert "is read from" in refused("fit", flowers, "--target", "species", "--out", flowers)
+    assert flowers.read_bytes() == before
+    assert "is a folder" in refused("fit", flowers, "--target", "species", "--out", tmp_path)
+    nowhere = tmp_path / "no" / "m.tanager"
+    assert "there is no folder" in refused("fit", flowers, "--target", "species", "--out", nowhere)
+    assert "cannot be written" in refused("fit", flowers, "--target", "species", "--out", "/proc/m.tanager")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--test-size", 1.5], "--test-size is a share of the rows"),
+        (["--test-size", 0.2, "--cv", 3], "--test-size, --cv and --no-test exclude each other"),
+        (["--structure", "subsets"], "there is no structure 'subsets'; did you mean 'subset'?"),
+        (["--set", "gama=1"], "--set gama=1: there is no setting 'gama'; did you mean 'gamma'"),
+        (["--set", "gamma"], "--set gamma: it must be NAME=VALUE"),
+        (["--cv", 1], "--cv"),
+    ],
+)
+def test_wrong_options(call, flowers, out, options, message):
+    result = call("fit", flowers, "--target", "species", "--out", out, *options)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("counts", [[5, 5], [1, 30, 7], [40, 1]])
+def test_splits(counts):
+    y = np.repeat(np.arange(len(counts)), counts)
+    [(train, test)] = hold_out(y, 0.3, seed=1)
+    assert sorted([*train, *test]) == list(range(len(y)))
+    assert set(y[train]) == set(y)
+    parts = folds(y, 4, seed=1)
+    assert sorted(row for _, tested in parts for row in tested) == list(range(len(y)))
+    for trained, tested in parts:
+        assert not set(trained) & set(tested)
+        for number, count in enumerate(counts):
+            assert abs((y[tested] == number).sum() - count / 4) <= 1

@@ -1,0 +1,147 @@
+"""``tanager inspect``, ``report``, ``export`` and ``bench``."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from tanager import ParentSets, TANClassifier, load
+from tanager.exports import FORMATS
+
+
+def test_inspect(call, model):
+    result = call("inspect", model)
+    assert result.exit_code == 0, result.output
+    shown = result.stdout
+    assert "150 rows of flowers.csv" in shown
+    assert re.search(r"target +species", shown)
+    assert re.search(r"learned +│ +\d+\.\d\d%", shown)
+    clf = load(model)
+    prior = np.exp(clf.network_.log_prior)
+    assert re.search(rf"setosa +│ +{prior[0] / prior.sum():.2%} │", shown)
+    for i, name in enumerate(clf.encoder_.feature_labels):
+        parent = clf.parents_[i]
+        label = clf.encoder_.feature_labels[parent] if parent >= 0 else ""
+        chance = clf.parent_probabilities_[i, parent]
+        assert re.search(rf"{name} +│ +{clf.network_.cards[i]} │ {label} *│ +{chance:.3f} │", shown)
+
+
+def test_inspect_a_feature(call, model):
+    result = call("inspect", model, "--feature", "colour")
+    assert result.exit_code == 0, result.output
+    clf = load(model)
+    i = clf.encoder_.feature_labels.index("colour")
+    shown = [float(number) for number in re.findall(r"\d\.\d{4}", result.stdout)]
+    np.testing.assert_allclose(shown, clf.network_.cpt(i).ravel(), atol=6e-5)
+    assert "missing" in result.stdout
+
+
+def test_inspect_ensemble_cycle_and_wrong_names(call, refused, flowers, model, tmp_path):
+    assert "no feature 'color'; did you mean 'colour'?" in refused("inspect", model, "--feature", "color")
+    assert "--member goes from 0 to 0" in refused("inspect", model, "--member", 1)
+    several = tmp_path / "e.tanager"
+    call("fit", flowers, "--target", "species", "--out", several, "--ensemble", 2, "--epochs", 1, "--no-test", "-q")
+    assert "average of 2 TAN classifiers" in call("inspect", several).stdout
+    cyclic = tmp_path / "c.tanager"
+    X, y = load_iris(return_X_y=True)
+    TANClassifier(ParentSets.from_lists([[1], [0], [-1], [-1]]), epochs=1).fit(X, y).save(cyclic)
+    result = call("inspect", cyclic)
+    assert result.exit_code == 0, result.output
+    assert "not a Bayesian network" in result.stdout
+
+
+def test_report(call, model, flowers, tmp_path):
+    out = tmp_path / "r.html"
+    result = call("report", model, flowers, "--out", out, "--title", "Flowers & more")
+    assert result.exit_code == 0, result.output
+    text = out.read_text()
+    assert "<title>Flowers &amp; more" in text
+    assert "petal length" in text
+    assert call("report", model, "--out", out).exit_code == 0
+
+
+def test_report_reads_the_rows_as_the_model_does(call, model, flowers, tmp_path, monkeypatch):
+    import tanager.report
+
+    seen = []
+    monkeypatch.setattr(tanager.report, "write_report", lambda clf, path, X, y, title: seen.append((X, y, title)))
+    lines = flowers.read_text().splitlines()
+    lines[1] = lines[1].replace("setosa", "rose")
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    result = call("report", model, path, "--out", tmp_path / "r.html")
+    assert "1 rows have no class, or one that the model does not know" in result.stderr
+    [(X, y, title)] = seen
+    assert X.num_rows == len(y) == 149
+    assert title == "species: flowers"
+    assert load(model).score(X, y) > 0.9
+
+
+def test_report_without_rows_or_classes(refused, model, flowers, tmp_path):
+    lines = flowers.read_text().splitlines()
+    path = tmp_path / "t.csv"
+    path.write_text(lines[0] + "\n")
+    assert "has no rows" in refused("report", model, path, "--out", tmp_path / "r.html")
+    path.write_text("\n".join([lines[0], lines[1].replace("setosa", "rose")]) + "\n")
+    assert "no row of" in refused("report", model, path, "--out", tmp_path / "r.html")
+
+
+@pytest.mark.parametrize("name", ["dot", "graphml"])
+def test_export(call, model, tmp_path, name):
+    out = tmp_path / f"m{FORMATS[name].endings[0]}"
+    assert call("export", model, "--out", out).exit_code == 0
+    assert "petal length" in out.read_text()
+    again = tmp_path / "m.txt"
+    assert call("export", model, "--to", name, "--out", again).exit_code == 0
+    assert again.read_text() == out.read_text()
+
+
+def test_export_c_with_bits(call, model, tmp_path):
+    out = tmp_path / "m.h"
+    for bits in (4, 8):
+        result = call("export", model, "--to", "c", "--bits", bits, "--out", out)
+        assert result.exit_code == 0, result.output
+        assert out.stat().st_size > 500
+
+
+@pytest.mark.parametrize(
+    ("module", "command", "extra"),
+    [("plotly", ["report"], "report"), ("onnx", ["export", "--to", "onnx"], "exports")],
+)
+def test_missing_extras_are_named(refused, model, tmp_path, monkeypatch, module, command, extra):
+    for name in [name for name in sys.modules if name.partition(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "tanager.exports.onnx_model", raising=False)
+    monkeypatch.setitem(sys.modules, module, None)
+    name, *options = command
+    assert f"tanager[{extra}]" in refused(name, model, *options, "--out", tmp_path / "out.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_export_that_is_refused(call, refused, model, flowers, tmp_path):
+    out = tmp_path / "m.dot"
+    result = call("export", model, "--to", "onxx", "--out", out)
+    assert result.exit_code == 2
+    assert "there is no format 'onxx'; did you mean 'onnx'?" in result.stderr
+    result = call("export", model, "--to", "dot", "--bits", 8, "--out", out)
+    assert result.exit_code == 2
+    assert "--bits is for C code" in result.stderr
+    refused("export", model, "--out", tmp_path / "m.xyz")
+    assert "is read from" in refused("export", model, "--out", model)
+    assert "not a tanager model file" in refused("export", flowers, "--out", out)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bench_on_a_table(call, flowers):
+    result = call("bench", flowers, "--target", "species", "--repeat", 1)
+    assert result.exit_code == 0, result.output
+    assert "99 rows to learn from, 51 to test on, 5 features" in result.stdout
+    for name in ("learned structure", "Chow-Liu", "naive Bayes", "CategoricalNB", "HistGradientBoosting"):
+        assert re.search(rf"{name}[^│]*│ +\d+\.\d\d% │", result.stdout)
+    assert "make bench" in result.stdout
+
+
+def test_bench_needs_table_and_target_together(call, flowers):
+    assert call("bench", flowers).exit_code == 2
