@@ -1,0 +1,45 @@
+"""``python -m benchmarks.beyond [data set ...]``: compare what was built beyond the paper, and write the page.
+
+Trials are kept in a cache (``.benchmarks/beyond``, or below the folder that TANAGER_BENCH_CACHE names), so an
+interrupted comparison goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.beyond.comparison import N_SEEDS, Line, compare
+from benchmarks.beyond.methods import METHODS
+from benchmarks.beyond.page import write_page
+
+DATASETS = ("letter", "satimage", "usps", "mnist")
+PAGE = Path(__file__).parents[2] / "docs" / "beyond-results.md"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Compare, print and write."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.beyond", description=__doc__)
+    parser.add_argument("datasets", nargs="*", help=f"default: {' '.join(DATASETS)}")
+    parser.add_argument("--method", action="append", choices=list(METHODS), help="default: all")
+    parser.add_argument("--seeds", type=int, default=N_SEEDS)
+    parser.add_argument("--page", type=Path, default=PAGE, help="file to write")
+    parser.add_argument("--no-page", action="store_true", help="only run and print")
+    options = parser.parse_args(arguments)
+    lines: dict[str, list[Line]] = {}
+    for dataset in options.datasets or DATASETS:
+        for method in options.method or METHODS:
+            for said in compare(dataset, method, options.seeds):
+                if isinstance(said, Line):
+                    lines.setdefault(dataset, []).append(said)
+                    result = f"{said.mean:.2f} +- {said.standard_error:.2f} % on test rows, {said.seconds:.1f} s"
+                    print(f"{dataset}, {method}: {result}", flush=True)
+                else:
+                    print(said, flush=True)
+    if not options.no_page:
+        write_page(lines, options.page)
+        print(f"written to {options.page}")
+
+
+if __name__ == "__main__":
+    main()
