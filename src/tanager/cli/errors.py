@@ -41,7 +41,8 @@ def told_in_one_line(is_debug: bool = False) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        tell("interrupted: nothing was written")
+        # On a line of its own where a terminal shows progress.
+        tell(("\n" if sys.stderr.isatty() else "") + "interrupted: nothing was written")
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         raise  # whoever read the output has left; typer ends quietly then
@@ -54,9 +55,8 @@ def told_in_one_line(is_debug: bool = False) -> Iterator[None]:
 
 
 def tell(message: str) -> None:
-    """Print one line to stderr, on a line of its own also where a progress line stands."""
-    start = "\n" if sys.stderr.isatty() else ""
-    print(f"{start}{message}", file=sys.stderr, flush=True)
+    """Print one line to stderr."""
+    print(message, file=sys.stderr, flush=True)
 
 
 def describe(error: BaseException) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,7 +100,7 @@ def fit(
     classifier.set_params(**_table_options(classifier, table))
     _show_table(table, data, console)
     scores = _test(classifier, table, test, seed, console)
-    seconds = _fit(classifier, table, f"all {len(table.y)} rows", console)
+    seconds = _fit(classifier, table, console)
     classifier.save(out, metadata=_metadata(table, data, reading, test, scores))
     _say(console, f"fitted in {seconds:.1f} s, {_size(classifier)}; written to {out}")
 
@@ -158,7 +160,7 @@ def _test(classifier: Any, table: TrainingTable, test: _Test, seed: int, console
         return []
     scores = [most_frequent_class(table.y, splits)]
     for name, contender in contenders(classifier).items():
-        with console.status(f"testing: {name}"):
+        with _progress(contender, f"testing: {name}", console):
             scores.append(evaluate(name, contender, table.X, table.y, splits))
     n_tested = sum(len(tested) for _, tested in splits)
     shown = Table("classifier", title=f"Error on {n_tested} rows, {test.name}", title_justify="left")
@@ -170,17 +172,27 @@ def _test(classifier: Any, table: TrainingTable, test: _Test, seed: int, console
     return scores
 
 
-def _fit(classifier: Any, table: TrainingTable, what: str, console: Console) -> float:
-    """Fit with a progress line where there is a terminal; returns the seconds."""
+def _fit(classifier: Any, table: TrainingTable, console: Console) -> float:
+    """Fit to all rows; returns the seconds."""
     start = time.perf_counter()
-    if isinstance(classifier, TANClassifier):
+    with _progress(classifier, "fitting to all rows", console):
+        classifier.fit(table.X, table.y)
+    return time.perf_counter() - start
+
+
+@contextmanager
+def _progress(classifier: Any, what: str, console: Console) -> Iterator[None]:
+    """Show that something goes on, where there is a terminal: epochs if the classifier has some to show."""
+    if isinstance(classifier, TANClassifier) and classifier.parameters == "gradient":
         is_shown = console.is_terminal and not console.quiet
-        classifier.set_params(verbose=int(is_shown)).fit(table.X, table.y)
+        if is_shown:
+            _say(console, what)
+        classifier.set_params(verbose=int(is_shown))
+        yield
         classifier.set_params(verbose=0)
     else:
-        with console.status(f"fitting {classifier.n_members} classifiers to {what}"):
-            classifier.fit(table.X, table.y)
-    return time.perf_counter() - start
+        with console.status(what):
+            yield
 
 
 def _show_table(table: TrainingTable, path: Path, console: Console) -> None:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tanager.cli.errors import INTERRUPTED
 from tanager.cli.plan import (
     DEFAULT_DATASET,
     DEFAULT_RUNS,
@@ -21,15 +22,14 @@ from tanager.cli.plan import (
     read_around,
 )
 from tanager.cli.run_display import show_runs
-from tanager.datasets import CATALOGUE, DataError, load_dataset
+from tanager.datasets import CATALOGUE, load_dataset
 from tanager.experiments.dask_pool import DaskPool
-from tanager.experiments.engine import EngineError, Pool, execute
+from tanager.experiments.engine import Pool, execute
 from tanager.experiments.local_pool import LocalPool
 from tanager.experiments.methods import METHODS
 from tanager.experiments.selection import Cell, method_cell, table_cells
-from tanager.experiments.store import Record, Store, StoreError
+from tanager.experiments.store import Record, Store
 
-_INTERRUPTED = 130
 _RUNS, _WHERE, _REPORTS = (
     "Which runs",
     "Where they run and are kept",
@@ -174,10 +174,7 @@ def reproduce(
     except KeyboardInterrupt:
         message = f"Interrupted. Finished runs are in {store}; tanager reproduce --resume goes on from there."
         progress.print(message, soft_wrap=True, highlight=False, markup=False)
-        raise typer.Exit(_INTERRUPTED) from None
-    except (StoreError, EngineError, DataError, ImportError, OSError, ValueError) as error:
-        progress.print(f"error: {error}", soft_wrap=True, highlight=False, markup=False)
-        raise typer.Exit(1) from error
+        raise typer.Exit(INTERRUPTED) from None
     if n_failed:
         progress.print(f"{n_failed} runs failed; the same command tries them again.")
         raise typer.Exit(1)
