@@ -113,6 +113,25 @@ def test_terms_of_the_chain_rule(question):
         np.testing.assert_allclose(terms[n], expected, rtol=1e-5, atol=3e-6)
 
 
+@pytest.mark.parametrize(
+    "parents", [[-1, 0, 1, 0], [-1, 0, 1, 0, 3], [-1, 0, 1, 2, 1], [4, 3, 0, -1, 3], [-1, 0, 1, -1, 3]]
+)
+def test_terms_of_every_pattern_of_unknown_values(parents):
+    """Branches below an unknown feature are left one by one, which random forests of few features seldom show."""
+    cards = [2, 3, 2, 3, 2][: len(parents)]
+    network, model = random_network(parents, cards, 2, seed=8, n_rows=2 ** len(parents))
+    states, order = states_of(model), depth_first_order(parents)
+    codes = np.where(list(np.ndindex(*[2] * len(parents))), cards, model.codes)
+    terms = network.log_terms(codes)
+    for n, row in enumerate(codes):
+        np.testing.assert_allclose(
+            terms[n], query_oracle.chain_terms(states, order, row, cards, 2), rtol=1e-5, atol=3e-6
+        )
+    # The first row is complete, and prediction adds it in single precision.
+    total = network.log_prior + terms.sum(axis=1)
+    np.testing.assert_allclose(total[1:], network.log_joint(codes)[1:], rtol=1e-12, atol=1e-12)
+
+
 @given(questions())
 @settings(max_examples=40)
 def test_terms_sum_to_the_log_joint_in_double_precision(question):
