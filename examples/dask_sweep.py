@@ -23,7 +23,7 @@ def main() -> None:
     print(*(spec.key[:12] for spec in specs))
     path = Path(tempfile.mkdtemp()) / "results.sqlite"
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR") as cluster,
         Store(path) as store,
     ):
         for outcome in execute(specs, store, DaskPool(cluster.scheduler_address)):

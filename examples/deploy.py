@@ -2,8 +2,8 @@
 Deploying as C and as ONNX
 ==========================
 
-A classifier of this kind is a handful of tables and a sum. So it runs as integer arithmetic on a microcontroller, and in
-any runtime that knows ONNX.
+A classifier of this kind is a handful of tables and a sum. So it runs as integer arithmetic on a microcontroller, and
+in any runtime that knows ONNX.
 """
 
 import subprocess
@@ -38,10 +38,10 @@ print("largest difference:", float(np.abs(probabilities - clf.predict_proba(X_te
 # -
 # One header with integer tables. How many bits do the parameters need?
 
-errors = bit_width_curve(clf, X_test, y_test)
+curve = bit_width_curve(clf, X_test, y_test)
 _, ax = plt.subplots()
-ax.plot(list(errors), [100 * error for error in errors.values()], marker="o")
-ax.axhline(100 * (1 - clf.score(X_test, y_test)), color="grey", linestyle="--", label="floating point")
+ax.plot(curve.bits, 100 * curve.error, marker="o")
+ax.axhline(100 * curve.full_error, color="grey", linestyle="--", label="floating point")
 ax.set(xlabel="bits for each parameter", ylabel="error in per cent")
 ax.legend()
 
