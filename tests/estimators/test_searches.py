@@ -11,7 +11,12 @@ from tanager.structure import find_cycle, maximum_spanning_tree
 from tanager.training import AnnealedSearch, GreedySearch
 
 N_FEATURES = 9
-WORDS = ["greedy-conditional", "greedy-margin", "annealed-margin"]
+WORDS = {
+    "greedy-conditional": GreedySearch("conditional"),
+    "greedy-margin": GreedySearch("margin", gamma=2.0),
+    "greedy-left-out": GreedySearch("margin", gamma=2.0, leaves_out=True),
+    "annealed-margin": AnnealedSearch("margin", gamma=2.0),
+}
 SCORES = ["information", "explaining-away", "conditional", "margin"]
 
 
@@ -84,8 +89,7 @@ def test_tree_of_a_score(numbers, screening):
 @pytest.mark.parametrize("parameters", ["ml", "gradient"])
 def test_words_for_searches(numbers, word, parameters):
     classifier = fit(numbers, word, parameters=parameters, gamma=2.0)
-    search = AnnealedSearch(gamma=2.0) if word == "annealed-margin" else GreedySearch(word[7:], gamma=2.0)
-    given = fit(numbers, search, parameters=parameters, gamma=2.0)
+    given = fit(numbers, WORDS[word], parameters=parameters, gamma=0.5)
     assert classifier.parents_.tolist() == given.parents_.tolist()
     assert find_cycle(classifier.parents_) is None
     assert (classifier.parents_ >= 0).any()

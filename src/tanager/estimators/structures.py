@@ -34,7 +34,7 @@ from tanager.training import AnnealedSearch, GreedySearch, StructureSearch
 if TYPE_CHECKING:
     from tanager.estimators.tan import TANClassifier
 
-SEARCHES = ("greedy-conditional", "greedy-margin", "annealed-margin")
+SEARCHES = ("greedy-conditional", "greedy-margin", "greedy-left-out", "annealed-margin")
 STRUCTURES = ("none", "random", "chow-liu", "tree", "subset", "all", "nearest", "free", "pseudo", *SEARCHES)
 CANDIDATES = ("random", "screened", "mixed", "all")
 
@@ -85,7 +85,9 @@ def _closed_form_search(structure: Any, gamma: float) -> StructureSearch | None:
         return None
     if structure == "annealed-margin":
         return AnnealedSearch("margin", gamma=gamma)
-    return GreedySearch("margin" if structure == "greedy-margin" else "conditional", gamma=gamma)
+    if structure == "greedy-conditional":
+        return GreedySearch("conditional", gamma=gamma)
+    return GreedySearch("margin", gamma=gamma, leaves_out=structure == "greedy-left-out")
 
 
 def _free_candidates(

@@ -52,8 +52,9 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         - "nearest": the ``max_parents`` nearest preceding pixels of an image, and no parent.
         - "free": up to ``max_parents`` other features, without an ordering; the result is always a forest.
         - "pseudo": the same, but the result may contain cycles: it classifies, but it is then not a Bayesian network.
-        - "greedy-conditional", "greedy-margin", "annealed-margin": the forest that hill climbing or simulated annealing
-          finds by that score with maximum likelihood parameters; then it is fixed. The margin is cut off at ``gamma``.
+        - "greedy-conditional", "greedy-margin", "greedy-left-out", "annealed-margin": the forest that hill climbing or
+          simulated annealing finds by that score with maximum likelihood parameters; then it is fixed. The margin is
+          cut off at ``gamma``; "greedy-left-out" scores each row by tables that were counted without it.
           `tanager.training.GreedySearch` and ``AnnealedSearch`` have more options, and can be given instead.
         - array-like of int: the extra parent of each feature, -1 for none.
         - ParentSets: a search space of your own.

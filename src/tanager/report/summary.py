@@ -24,6 +24,7 @@ _STRUCTURES = {
     "pseudo": "a search that may end in cycles",
     "greedy-conditional": "a forest found by hill climbing",
     "greedy-margin": "a forest found by hill climbing",
+    "greedy-left-out": "a forest found by hill climbing",
     "annealed-margin": "a forest found by simulated annealing",
 }
 
