@@ -19,14 +19,15 @@ class Tables(NamedTuple):
 
     A slot is a place in the sum of the log-joint, filled by one of its candidates; here there is one slot for each
     feature. Candidate ``e`` of slot ``s`` with child ``i`` lies at ``offset[e]:offset[e + 1]`` and is read as
-    ``[x_parent, x_i, c]``. Feature number D is a virtual one with the single value 0: the parent of those without.
+    ``[x_parent, x_i, c]``. Parents are columns: the D features, then P pairs of features, which take part as one
+    variable each (mostly there are none), and last a virtual one with the single value 0, for those without a parent.
     """
 
     child: IntArray  # int64[S]: the feature whose values the slot's tables give the probability of
     ptr: IntArray  # int64[S + 1]: candidates of slot s are ptr[s]:ptr[s + 1]
-    parent: IntArray  # int64[E]: D stands for no parent
+    parent: IntArray  # int64[E]: D + P stands for no parent
     offset: IntArray  # int64[E + 1]
-    cards: IntArray  # int64[D + 1]: number of values of each feature; cards[D] is 1
+    cards: IntArray  # int64[D + P + 1]: number of values of each column; the last is 1
 
 
 class Adam(NamedTuple):

@@ -1,7 +1,7 @@
 """The average of several networks in log space, as one sum of table lines.
 
 The mean over members of log p(x, c) has the same softmax over c as the mean of log p(c | x), because what they differ
-by does not depend on c. It is a sum of scaled table lines, and tables of the same child and parent add up to one.
+by does not depend on c. It is a sum of scaled table lines, and tables of the same child and parents add up to one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tanager._types import FloatArray, IntArray, Tables
 from tanager.kernels.lanes import padded
 from tanager.kernels.log_joint import network_log_joint
 from tanager.model.network import Network
+from tanager.model.wide_codes import wide_cards, wide_codes
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,19 @@ class LogAverage:
     ----------
     members : tuple of Network
     tables : Tables
-        One slot for each distinct pair of child and parent among the members.
+        One slot for each distinct set of child and parents among the members.
     theta : float32 array
         Summed and scaled tables.
     log_prior : float64 array of shape (C,)
+    pairs : int64 array of shape (P, 2)
+        Features of the pairs that tables have as parents; mostly there are none.
     """
 
     members: tuple[Network, ...]
     tables: Tables
     theta: FloatArray
     log_prior: FloatArray
+    pairs: IntArray
 
     @property
     def n_parameters(self) -> int:
@@ -51,8 +55,9 @@ class LogAverage:
         log_joint = np.empty((len(codes), len(self.log_prior)))
         is_complete = np.empty(len(codes), np.bool_)
         with Crew(n_threads) as crew:
-            ranges = crew.split(len(codes))
-            crew.run(network_log_joint, ranges, self.theta, self.log_prior, self.tables, codes, log_joint, is_complete)
+            model = (self.theta, self.log_prior, self.tables)
+            wide = wide_codes(codes, self.pairs, self.tables.cards, crew)
+            crew.run(network_log_joint, crew.split(len(codes)), *model, wide, log_joint, is_complete)
         if not is_complete.all():
             part = np.ascontiguousarray(codes[~is_complete])
             log_joint[~is_complete] = np.mean([member.log_joint(part) for member in self.members], axis=0)
@@ -62,24 +67,28 @@ class LogAverage:
 def average_networks(members: Sequence[Network]) -> LogAverage:
     """Merge networks with equal weight."""
     first = members[0]
-    n_features, n_classes = first.n_features, first.n_classes
+    n_classes = first.n_classes
     share = np.float32(1.0 / len(members))
-    merged: dict[tuple[int, int], NDArray[np.float32]] = {}
+    merged: dict[tuple[int, int, int], NDArray[np.float32]] = {}
     for member in members:
-        for child, parent in enumerate(member.parents.tolist()):
+        for child, parents in enumerate(member.members.tolist()):
             table = member.layout.table(member.theta, child) * share
-            key = (child, parent)
+            key = (child, *parents)
             merged[key] = merged[key] + table if key in merged else table
     edges = sorted(merged)
     sizes = [merged[edge].size for edge in edges]
     theta = np.zeros(sum(sizes) + padded(n_classes), np.float32)
     theta[: sum(sizes)] = np.concatenate([merged[edge].ravel() for edge in edges])
+    pairs = sorted({(a, b) for _, a, b in edges if b >= 0})
+    columns: dict[tuple[int, int], int] = {pair: first.n_features + p for p, pair in enumerate(pairs)}
+    columns |= {(j, -1): j for j in range(first.n_features)} | {(-1, -1): first.n_features + len(pairs)}
+    pair_array = np.array(pairs, np.int64).reshape(-1, 2)
     tables = Tables(
-        child=np.array([child for child, _ in edges]),
+        child=np.array([child for child, *_ in edges]),
         ptr=np.arange(len(edges) + 1),
-        parent=np.array([n_features if parent < 0 else parent for _, parent in edges]),
+        parent=np.array([columns[a, b] for _, a, b in edges]),
         offset=np.concatenate([[0], np.cumsum(sizes)]),
-        cards=first.layout.tables.cards,
+        cards=wide_cards(first.cards, pair_array),
     )
     log_prior = np.mean([member.log_prior for member in members], axis=0)
-    return LogAverage(tuple(members), tables, theta, log_prior)
+    return LogAverage(tuple(members), tables, theta, log_prior, pair_array)

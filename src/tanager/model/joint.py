@@ -41,10 +41,15 @@ def join_layouts(layouts: Sequence[Layout]) -> Layout:
     sets = [layout.parent_sets for layout in layouts]
     starts = np.cumsum([0, *(each.n_candidates for each in sets)])
     ptr = np.concatenate([[0], *(each.ptr[1:] + start for each, start in zip(sets, starts, strict=False))])
-    parents = [np.where(each.parents < 0, NO_PARENT, each.parents + m * n_features) for m, each in enumerate(sets)]
+    first_pairs = np.cumsum([len(sets) * n_features, *(len(each.pairs) for each in sets)])
+    parents = []
+    for m, (each, first_pair) in enumerate(zip(sets, first_pairs, strict=False)):
+        shift = np.where(each.parents < n_features, m * n_features, first_pair - n_features)
+        parents.append(np.where(each.parents < 0, NO_PARENT, each.parents + shift))
+    pairs = np.concatenate([each.pairs + m * n_features for m, each in enumerate(sets)])
     orders = [each.order + m * n_features for m, each in enumerate(sets) if each.order is not None]
     order = np.concatenate(orders) if len(orders) == len(sets) else None
-    joint = ParentSets(ptr, np.concatenate(parents).astype(np.int32), order)
+    joint = ParentSets(ptr, np.concatenate(parents).astype(np.int32), order, pairs)
     return make_layout(joint, first.cards, first.n_classes, len(layouts))
 
 
@@ -57,9 +62,12 @@ def split_distribution(distribution: ParentDistribution, n_members: int) -> list
     for m, (lo, hi) in enumerate(pairwise(edges)):
         start, stop = sets.ptr[lo], sets.ptr[hi]
         parents = sets.parents[start:stop]
-        parents = np.where(parents < 0, NO_PARENT, parents - m * n_features).astype(np.int32)
+        is_own = sets.pairs[:, 0] // n_features == m
+        first_pair = sets.n_features + int(np.flatnonzero(is_own)[0]) if is_own.any() else 0
+        shift = np.where(parents < sets.n_features, m * n_features, first_pair - n_features)
+        parents = np.where(parents < 0, NO_PARENT, parents - shift).astype(np.int32)
         order = None if sets.order is None else sets.order[lo:hi] - m * n_features
-        own = ParentSets(sets.ptr[lo : hi + 1] - start, parents, order)
+        own = ParentSets(sets.ptr[lo : hi + 1] - start, parents, order, sets.pairs[is_own] - m * n_features)
         members.append(ParentDistribution(own, distribution.phi[start:stop]))
     return members
 

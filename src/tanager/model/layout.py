@@ -9,6 +9,7 @@ import numpy as np
 
 from tanager._types import FloatArray, IntArray, Tables
 from tanager.kernels.lanes import padded
+from tanager.model.wide_codes import wide_cards
 from tanager.structure import ParentSets
 
 _BYTES_PER_ENTRY = 3 * np.dtype(np.float32).itemsize  # the parameter and Adam's two moments
@@ -36,7 +37,12 @@ class Layout:
     @property
     def cards(self) -> IntArray:
         """Number of values of each feature, int64[D]."""
-        return self.tables.cards[:-1]
+        return self.tables.cards[: self.parent_sets.n_features // self.n_members]
+
+    @property
+    def pairs(self) -> IntArray:
+        """Features of the pairs that tables have as parents, int64[P, 2]."""
+        return self.parent_sets.pairs % len(self.cards)
 
     @property
     def size(self) -> int:
@@ -75,7 +81,7 @@ def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes:
     Parameters
     ----------
     parent_sets : ParentSets
-        Of ``n_members * D`` features; member m has the features ``m * D`` to ``m * D + D - 1``.
+        Of ``n_members * D`` features; member m has the features ``m * D`` to ``m * D + D - 1``, and pairs of them.
     cards : int array of shape (D,)
         Number of values of each feature.
     n_classes : int
@@ -84,13 +90,14 @@ def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes:
     n_slots, n_features = parent_sets.n_features, len(cards)
     if n_slots != n_members * n_features:
         raise ValueError(f"the search space is of {n_slots // n_members} features, but the table has {n_features}")
-    padded = np.append(np.asarray(cards, np.int64), 1)
-    parent = parent_sets.parents.astype(np.int64)
-    parent = np.where(parent < 0, n_features, parent % n_features)
+    columns = wide_cards(np.asarray(cards, np.int64), parent_sets.pairs % n_features)
+    number = parent_sets.parents.astype(np.int64)
+    parent = np.where(number < n_slots, number % n_features, number - n_slots + n_features)
+    parent[number < 0] = len(columns) - 1
     slots = np.arange(n_slots) % n_features
     child = np.repeat(slots, np.diff(parent_sets.ptr))
-    offset = np.concatenate([[0], np.cumsum(padded[parent] * padded[child] * n_classes)])
-    tables = Tables(slots, parent_sets.ptr.astype(np.int64), parent, offset, padded)
+    offset = np.concatenate([[0], np.cumsum(columns[parent] * columns[child] * n_classes)])
+    tables = Tables(slots, parent_sets.ptr.astype(np.int64), parent, offset, columns)
     return Layout(parent_sets, tables, n_classes, n_members)
 
 

@@ -9,6 +9,7 @@ from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.kernels.counting import count_tables, pair_information
 from tanager.model.layout import Layout, check_bytes
+from tanager.model.wide_codes import wide_codes
 
 
 def class_log_prior(y: IntArray, weight: FloatArray, n_classes: int, smoothing: float) -> FloatArray:
@@ -33,6 +34,7 @@ def table_log_frequencies(
     """
     crew = crew or Crew()
     arena = np.zeros(layout.size)
+    codes = wide_codes(codes, layout.pairs, layout.tables.cards, crew)
     ranges = crew.split_by_cost(np.diff(layout.tables.ptr))
     crew.run(count_tables, ranges, codes, y, np.asarray(weight, np.float64), layout.tables, arena)
     arena += smoothing

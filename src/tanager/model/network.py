@@ -1,4 +1,4 @@
-"""The classifier that is left after training: one parent and one table for each feature."""
+"""The classifier that is left after training: one table for each feature, given the class and its extra parents."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from tanager.kernels.marginal import marginal_log_joint
 from tanager.kernels.messages import Forest
 from tanager.model import queries
 from tanager.model.classifying import pays_to_shorten, settle_classes
+from tanager.model.dependence import OpenTables, draw_rows
 from tanager.model.evidence import Evidence, read_evidence
 from tanager.model.layout import Layout, make_layout
 from tanager.model.queries import Marginals, Target
-from tanager.structure import NO_PARENT, ParentSets, depth_first_order, find_cycle
+from tanager.model.wide_codes import wide_codes
+from tanager.structure import NO_PARENT, ParentSets, dependence_order, depth_first_order, find_cycle, members_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Network:
     Attributes
     ----------
     parents : int64 array of shape (D,)
-        The extra parent of each feature, -1 for none. The class is a parent of every feature.
+        The extra parent of each feature, -1 for none. The class is a parent of every feature. A number of D or more is
+        a pair of parents, of which `members` has the features.
     layout : Layout
     theta : float32 array
         Log-probabilities of all tables, one after the other, each read as ``[x_parent, x_child, c]``, and some zeros.
@@ -39,6 +42,9 @@ class Network:
     -----
     The parents that a pseudo-TAN search finds may form a cycle. Such a network still classifies, but it is not a
     Bayesian network: its scores are not a joint distribution and nothing can be summed out of it.
+
+    Where features have two extra parents the network is no forest, and only what needs no summing out is exact: the
+    log-joint of complete rows and draws. `tanager.model.dependence` says what becomes of unknown values.
     """
 
     parents: NDArray[np.int64]
@@ -49,13 +55,13 @@ class Network:
     @classmethod
     def from_arena(cls, layout: Layout, theta: FloatArray, log_prior: FloatArray, chosen: IntArray) -> Network:
         """Keep the chosen candidates' tables of an arena; ``chosen`` is the index of one for each feature, int[D]."""
-        parents = layout.tables.parent[chosen].astype(np.int64)
-        parents[parents == len(chosen)] = NO_PARENT
+        columns = [*range(len(layout.cards)), *map(tuple, layout.pairs.tolist()), NO_PARENT]
+        sets = ParentSets.from_lists([[columns[j]] for j in layout.tables.parent[chosen]])
         tables = [layout.table(theta, e) for e in chosen]
-        own = make_layout(ParentSets.from_lists([[j] for j in parents]), layout.cards, layout.n_classes)
+        own = make_layout(sets, layout.cards, layout.n_classes)
         flat = np.zeros(own.arena_size, np.float32)
         flat[: own.size] = np.concatenate([table.ravel() for table in tables])
-        return cls(parents, own, flat, np.asarray(log_prior, np.float64))
+        return cls(sets.parents.astype(np.int64), own, flat, np.asarray(log_prior, np.float64))
 
     @property
     def n_features(self) -> int:
@@ -78,23 +84,38 @@ class Network:
     @property
     def is_bayesian_network(self) -> bool:
         """Whether the parents form no cycle."""
-        return find_cycle(self.parents) is None
+        return dependence_order(self.members) is not None if self.has_pairs else find_cycle(self.parents) is None
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether a feature has two extra parents, so that the network is no forest."""
+        return len(self.layout.pairs) > 0
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """Extra parents of each feature, int64[D, 2], -1 where there are fewer than two."""
+        return members_of(self.parents, self.layout.pairs, self.n_features)
 
     def cpt(self, feature: int) -> FloatArray:
-        """Conditional probabilities ``[x_parent, x_feature, c]`` of a feature; without a parent the first axis is 1."""
+        """Conditional probabilities ``[x_parent, x_feature, c]`` of a feature; without a parent the first axis is 1.
+
+        With two parents a and b the first axis has their pairs of values, ``x_a * R_b + x_b``.
+        """
         return np.exp(self.layout.table(self.theta, feature).astype(np.float64))
 
     def log_joint(self, codes: IntArray, n_threads: int = 1) -> FloatArray:
         """Log-probability of each row together with each class, float64[N, C].
 
         A code equal to the number of values of its feature is unknown; unknown values are summed out exactly. Where
-        the parents form a cycle this is not possible, and the terms that need an unknown value are left out.
+        the parents form a cycle this is not possible, and the terms that need an unknown value are left out. Where
+        features have two parents, tables with an unknown parent are averaged (see `tanager.model.dependence`).
         """
         log_joint = np.empty((len(codes), self.n_classes))
         is_complete = np.empty(len(codes), np.bool_)
         model = (self.theta, self.log_prior, self.layout.tables)
         with Crew(n_threads) as crew:
-            crew.run(network_log_joint, crew.split(len(codes)), *model, codes, log_joint, is_complete)
+            wide = wide_codes(codes, self.layout.pairs, self.layout.tables.cards, crew)
+            crew.run(network_log_joint, crew.split(len(codes)), *model, wide, log_joint, is_complete)
         if not is_complete.all():
             self._sum_out(np.flatnonzero(~is_complete), codes, log_joint, n_threads)
         return log_joint
@@ -105,7 +126,8 @@ class Network:
             return self.log_joint(codes, n_threads).argmax(axis=1)
         codes = np.ascontiguousarray(codes)
         with Crew(n_threads) as crew:
-            classes, is_settled = settle_classes(self.layout, self.theta, self.log_prior, codes, crew)
+            wide = wide_codes(codes, self.layout.pairs, self.layout.tables.cards, crew)
+            classes, is_settled = settle_classes(self.layout, self.theta, self.log_prior, wide, crew)
         if not is_settled.all():
             left = np.flatnonzero(~is_settled)
             classes[left] = self.log_joint(codes[left], n_threads).argmax(axis=1)
@@ -113,6 +135,10 @@ class Network:
 
     def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray, n_threads: int) -> None:
         """Fill the given rows, whose unknown values are summed out."""
+        if self.has_pairs:
+            tables, part = self._open_tables(), codes[rows]
+            log_joint[rows] = self.log_prior + sum(tables.terms(i, part) for i in range(self.n_features))
+            return
         forest = self.forest()
 
         def sum_out(lo: int, hi: int) -> None:
@@ -121,8 +147,13 @@ class Network:
         with Crew(n_threads) as crew:
             crew.run(sum_out, crew.split(len(rows)))
 
+    def _open_tables(self) -> OpenTables:
+        return OpenTables(self.members, [self.cpt(i) for i in range(self.n_features)], self.cards)
+
     def forest(self) -> Forest:
         """The arrays that kernels pass messages along; without an order if the parents form a cycle."""
+        if self.has_pairs:
+            raise ValueError("features have two extra parents, so that the network is no forest")
         order = depth_first_order(self.parents) if self.is_bayesian_network else np.empty(0, np.int64)
         start = np.concatenate([[0], np.cumsum(self.cards)])
         return Forest(self.theta, self.log_prior, self.layout.tables, order, start)
@@ -132,9 +163,13 @@ class Network:
 
         The term of a feature is log p(x_i | x_parent, c). Where the parent is unknown, it is the log-probability of x_i
         given all that was observed before it, in an order in which what is below a feature follows it at once. The
-        term of an unknown feature is zero, up to the rounding of the tables.
+        term of an unknown feature is zero, up to the rounding of the tables. Where features have two parents, tables
+        with an unknown parent are averaged instead.
         """
         evidence = read_evidence(self.cards, self.n_classes, codes)
+        if self.has_pairs:
+            tables = self._open_tables()
+            return np.stack([tables.terms(i, evidence.codes) for i in range(self.n_features)], axis=1)
         terms = np.empty((evidence.n_rows, self.n_features, self.n_classes))
         with Crew(n_threads) as crew:
             crew.run(fill_chain_terms, crew.split(evidence.n_rows), self.forest(), evidence.codes, terms)
@@ -213,7 +248,9 @@ class Network:
         >>> network.log_likelihood(classes=[0, 1]).round(3)
         array([-1.099, -1.099])
         """
-        _, evidence = self._ask(codes, classes)
+        evidence = read_evidence(self.cards, self.n_classes, codes, classes)
+        if not self.has_pairs or (evidence.codes == self.cards).any():
+            self._ask()
         log_joint = self.log_joint(evidence.codes, n_threads)
         total = np.logaddexp.reduce(log_joint, axis=1)
         return np.where(evidence.classes < 0, total, log_joint[np.arange(evidence.n_rows), evidence.classes])
@@ -282,7 +319,23 @@ class Network:
         """
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise ValueError(f"the number of rows to draw must be a whole number from 0 on, got {n!r}")
-        return queries.draw(*self._ask(codes, classes), int(n), np.random.default_rng(random_state), n_threads)
+        rng = np.random.default_rng(random_state)
+        if self.has_pairs:
+            return self._draw_whole_rows(int(n), read_evidence(self.cards, self.n_classes, codes, classes), rng)
+        return queries.draw(*self._ask(codes, classes), int(n), rng, n_threads)
+
+    def _draw_whole_rows(
+        self, n: int, evidence: Evidence, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Draws where features have two parents: parents come first, and nothing but the class may be known."""
+        if not self.is_bayesian_network or (evidence.codes < self.cards).any():
+            self._ask()
+        queries.check_n_draws(evidence, n)
+        prior = np.exp(self.log_prior)
+        drawn = rng.choice(self.n_classes, size=n, p=prior / prior.sum())
+        classes = np.where(evidence.classes < 0, drawn, evidence.classes)
+        cpts = [self.cpt(i) for i in range(self.n_features)]
+        return draw_rows(self.members, cpts, self.cards, classes, rng), classes
 
     def entropy(self) -> float:
         """Entropy in nats of class and features together.
@@ -311,7 +364,13 @@ class Network:
         return queries.class_information(self._ask()[0])
 
     def _ask(self, codes: ArrayLike | None = None, classes: ArrayLike | None = None) -> tuple[Forest, Evidence]:
-        """What queries go by; refuses a network that is not a joint distribution."""
+        """What queries go by; refuses a network that is not a joint distribution, or no forest."""
+        if self.has_pairs:
+            raise ValueError(
+                "features have two extra parents, so that values cannot be summed out: such a network has the "
+                "log-likelihood of complete rows and draws of whole rows, with or without their class; for other "
+                "queries fit with another structure than 'k-dependence', for instance 'subset'"
+            )
         cycle = find_cycle(self.parents)
         if cycle is not None:
             path = " -> ".join(map(str, [*cycle, cycle[0]]))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager._types import FloatArray
 from tanager.kernels.parents import parent_probabilities
-from tanager.structure import ParentSets
+from tanager.structure import ParentSets, members_of
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,16 @@ class ParentDistribution:
         return float(terms.sum() / max(n_choices, 1)) + 0.0
 
     def matrix(self) -> FloatArray:
-        """Probabilities as a matrix float64[D, D + 1]: row i, column j for parent j; the last column is no parent."""
+        """Probabilities as a matrix float64[D, D + 1]: row i, column j for parent j; the last column is no parent.
+
+        A pair of parents counts for both, so that a row with pairs may sum to more than one.
+        """
         sets = self.parent_sets
         out = np.zeros((sets.n_features, sets.n_features + 1))
         child = np.repeat(np.arange(sets.n_features), np.diff(sets.ptr))
-        out[child, sets.parents] = self.probabilities  # -1, no parent, is the last column
+        members = members_of(sets.parents, sets.pairs, sets.n_features)
+        probabilities = self.probabilities
+        np.add.at(out, (child, members[:, 0]), probabilities)  # -1, no parent, is the last column
+        is_pair = members[:, 1] >= 0
+        np.add.at(out, (child[is_pair], members[is_pair, 1]), probabilities[is_pair])
         return out

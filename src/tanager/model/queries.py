@@ -82,8 +82,7 @@ def draw(
     forest: Forest, evidence: Evidence, n: int, rng: np.random.Generator, n_threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Random completions: n of a single row, or one of each of n rows."""
-    if evidence.n_rows not in (1, n):
-        raise ValueError(f"to draw {n} rows, give evidence of 1 row or of {n} rows, not of {evidence.n_rows}")
+    check_n_draws(evidence, n)
     codes, classes = np.empty((n, evidence.codes.shape[1]), np.int64), np.empty(n, np.int64)
     for start in range(0, n, _BLOCK_ROWS):
         rows = slice(start, min(start + _BLOCK_ROWS, n))
@@ -92,6 +91,12 @@ def draw(
         uniform = rng.random((rows.stop - start, codes.shape[1] + 1))
         _run(draw_completions, len(uniform), n_threads, forest, *part, uniform, codes[rows], classes[rows])
     return codes, classes
+
+
+def check_n_draws(evidence: Evidence, n: int) -> None:
+    """Refuse evidence that is neither one row for all draws nor a row for each."""
+    if evidence.n_rows not in (1, n):
+        raise ValueError(f"to draw {n} rows, give evidence of 1 row or of {n} rows, not of {evidence.n_rows}")
 
 
 def class_joints(forest: Forest) -> list[FloatArray]:

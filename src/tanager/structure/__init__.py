@@ -21,22 +21,27 @@ from tanager.structure.orderings import (
     random_order,
     row_wise,
 )
+from tanager.structure.pair_candidates import PairRule, with_pairs
+from tanager.structure.pairs import dependence_order, members_of
 from tanager.structure.parent_sets import NO_PARENT, ParentSets
 from tanager.structure.screening import screened_candidates
 
 __all__ = [
     "NO_PARENT",
+    "PairRule",
     "ParentSets",
     "all_candidates",
     "along_diagonal",
     "candidates_from_permutations",
     "centre_outwards",
+    "dependence_order",
     "depth_first_order",
     "draw_permutations",
     "find_cycle",
     "fixed_parents",
     "maximum_arborescence",
     "maximum_spanning_tree",
+    "members_of",
     "naive_bayes",
     "natural_order",
     "nearest_candidates",
@@ -48,4 +53,5 @@ __all__ = [
     "screened_candidates",
     "subset_candidates",
     "topological_order",
+    "with_pairs",
 ]

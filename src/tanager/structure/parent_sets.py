@@ -2,19 +2,21 @@
 
 In a TAN every feature has the class and at most one more feature as parents (section 2.2 of the paper). A search space
 lists, for every feature, the candidates for that one more parent; "no parent" is a candidate like any other
-(section 4.2). Naive Bayes, one fixed tree and every search of the paper are values of the one type here.
+(section 4.2). Naive Bayes, one fixed tree and every search of the paper are values of the one type here. Beyond the
+paper, a candidate may be a pair of features: two more parents at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.structure._validation import check_count, check_int_vector, check_order
+from tanager.structure.pairs import Candidate, check_pairs, members_of, no_pairs, number_pairs
 
 NO_PARENT = -1
 """The candidate that stands for no parent besides the class."""
@@ -35,10 +37,12 @@ class ParentSets:
     ptr : int64 array of shape (D + 1,)
         The candidates of feature ``i`` are ``parents[ptr[i]:ptr[i + 1]]``.
     parents : int32 array of shape (E,)
-        Candidates; ``NO_PARENT`` (-1) is the candidate that stands for no parent.
+        Candidates; ``NO_PARENT`` (-1) is the candidate that stands for no parent, and ``D + p`` is pair p.
     order : int64 array of shape (D,), optional
         ``order[p]`` is the feature at position ``p``. Every candidate comes before its child, so every structure drawn
         is acyclic. Without an order structures may have cycles, and such a structure is not a Bayesian network.
+    pairs : int64 array of shape (P, 2), optional
+        Pairs of features that are candidates together, the smaller number first.
 
     Raises
     ------
@@ -55,34 +59,45 @@ class ParentSets:
     array([-1,  0,  1], dtype=int32)
     >>> sets.select([0, 2, 5])
     array([-1,  0,  1])
+    >>> ParentSets.from_lists([[-1], [-1, 0], [-1, (0, 1)]]).pairs
+    array([[0, 1]])
     """
 
     ptr: NDArray[np.int64]
     parents: NDArray[np.int32]
     order: NDArray[np.int64] | None = None
+    pairs: NDArray[np.int64] = field(default_factory=no_pairs)
 
     def __post_init__(self) -> None:
         ptr = check_int_vector(self.ptr, "ptr")
         parents = check_int_vector(self.parents, "parents")
         _check_segments(ptr, parents.size)
-        child = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
-        _check_candidates(child, parents, ptr.size - 1)
+        n_features = ptr.size - 1
+        child = np.repeat(np.arange(n_features), np.diff(ptr))
+        pairs = check_pairs(self.pairs, n_features)
+        _check_candidates(child, parents, n_features, len(pairs))
+        members = members_of(parents, pairs, n_features)
+        own = np.flatnonzero((members == child[:, None]).any(axis=1))
+        if own.size:
+            raise ValueError(f"feature {child[own[0]]} is a candidate for its own parent")
         order = None
         if self.order is not None:
             order = _frozen(check_order(self.order))
-            _check_precedence(child, parents, order, ptr.size - 1)
+            _check_precedence(child, members, order, n_features)
         object.__setattr__(self, "ptr", _frozen(ptr))
         object.__setattr__(self, "parents", _frozen(parents.astype(np.int32)))
         object.__setattr__(self, "order", order)
+        object.__setattr__(self, "pairs", _frozen(pairs))
 
     @classmethod
-    def from_lists(cls, candidates: Sequence[ArrayLike], order: ArrayLike | None = None) -> ParentSets:
+    def from_lists(cls, candidates: Sequence[Any], order: ArrayLike | None = None) -> ParentSets:
         """Build the value from one list of candidates for each feature.
 
         Parameters
         ----------
         candidates : sequence of D int sequences
-            ``candidates[i]`` lists the candidates of feature ``i``, in the order they are to have.
+            ``candidates[i]`` lists the candidates of feature ``i``, in the order they are to have. A tuple of two is a
+            pair of parents.
         order : int array of shape (D,), optional
             See the class.
 
@@ -96,21 +111,22 @@ class ParentSets:
         ParentSets(n_features=2, n_candidates=4, is_ordered=False)
         """
         check_count(len(candidates), "the number of features")
-        vectors = [check_int_vector(entry, f"feature {i}: the candidates") for i, entry in enumerate(candidates)]
+        vectors, pairs = number_pairs(candidates)
         ptr = np.cumsum([0, *(vector.size for vector in vectors)])
         # The constructor converts and checks every array it is given.
-        arrays: tuple[Any, ...] = (ptr, np.concatenate(vectors), order)
+        arrays: tuple[Any, ...] = (ptr, np.concatenate(vectors), order, pairs)
         return cls(*arrays)
 
-    def to_lists(self) -> list[list[int]]:
-        """Return the candidates of each feature as lists of plain integers.
+    def to_lists(self) -> list[list[Candidate]]:
+        """Return the candidates of each feature as lists of plain integers, and tuples of two for pairs.
 
         Examples
         --------
         >>> ParentSets.from_lists([[-1], [-1, 0]]).to_lists()
         [[-1], [-1, 0]]
         """
-        return [self.candidates_of(i).tolist() for i in range(self.n_features)]
+        pairs = dict(enumerate(map(tuple, self.pairs.tolist()), self.n_features))
+        return [[pairs.get(j, j) for j in self.candidates_of(i).tolist()] for i in range(self.n_features)]
 
     @property
     def n_features(self) -> int:
@@ -164,7 +180,7 @@ class ParentSets:
         Returns
         -------
         int64 array of shape (D,)
-            The parent of each feature, -1 for none.
+            The parent of each feature, -1 for none; the number of a pair is D or more.
 
         Examples
         --------
@@ -181,6 +197,17 @@ class ParentSets:
             raise ValueError(f"feature {i}: index {chosen[i]} is not one of its own candidates, which are {own}")
         return self.parents[chosen].astype(np.int64)
 
+    def keep(self, indices: ArrayLike) -> ParentSets:
+        """The fixed space of the structure that `select` returns, with the pairs that it has.
+
+        Examples
+        --------
+        >>> ParentSets.from_lists([[-1], [-1, 0], [-1, (0, 1)]]).keep([0, 2, 4]).to_lists()
+        [[-1], [0], [(0, 1)]]
+        """
+        pairs = dict(enumerate(map(tuple, self.pairs.tolist()), self.n_features))
+        return ParentSets.from_lists([[pairs.get(j, j)] for j in self.select(indices).tolist()], self.order)
+
     def with_no_parent(self) -> ParentSets:
         """The same with "no parent" as first candidate of every feature that does not have it.
 
@@ -192,9 +219,10 @@ class ParentSets:
         lists = [parents if NO_PARENT in parents else [NO_PARENT, *parents] for parents in self.to_lists()]
         return ParentSets.from_lists(lists, self.order)
 
-    def _content(self) -> tuple[bytes, bytes, bytes | None]:
+    def _content(self) -> tuple[bytes, bytes, bytes | None, bytes]:
         """Everything that makes two values equal."""
-        return self.ptr.tobytes(), self.parents.tobytes(), None if self.order is None else self.order.tobytes()
+        order = None if self.order is None else self.order.tobytes()
+        return self.ptr.tobytes(), self.parents.tobytes(), order, self.pairs.tobytes()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ParentSets):
@@ -210,7 +238,7 @@ class ParentSets:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and pickles go through the constructor, because a copied array would be writeable again.
-        return ParentSets, (self.ptr, self.parents, self.order)
+        return ParentSets, (self.ptr, self.parents, self.order, self.pairs)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -229,29 +257,27 @@ def _check_segments(ptr: NDArray[np.int64], n_candidates: int) -> None:
         raise ValueError(f"feature {empty[0]} has no candidates; list {NO_PARENT} for no parent")
 
 
-def _check_candidates(child: NDArray[np.int64], parents: NDArray[np.int64], n_features: int) -> None:
-    """Check that candidates are other features or none, each listed once."""
-    outside = np.flatnonzero((parents < NO_PARENT) | (parents >= n_features))
+def _check_candidates(child: NDArray[np.int64], parents: NDArray[np.int64], n_features: int, n_pairs: int) -> None:
+    """Check that candidates are features, pairs or none, each listed once."""
+    n_numbers = n_features + n_pairs
+    outside = np.flatnonzero((parents < NO_PARENT) | (parents >= n_numbers))
     if outside.size:
         e, rule = outside[0], f"features are numbered 0 to {n_features - 1}, and {NO_PARENT} is no parent"
         raise ValueError(f"feature {child[e]}: candidate {parents[e]} does not exist; {rule}")
-    own = np.flatnonzero(parents == child)
-    if own.size:
-        raise ValueError(f"feature {child[own[0]]} is a candidate for its own parent")
-    pairs, counts = np.unique(child * (n_features + 1) + (parents - NO_PARENT), return_counts=True)
-    if pairs.size < parents.size:
-        i, entry = divmod(pairs[counts > 1][0], n_features + 1)
+    edges, counts = np.unique(child * (n_numbers + 1) + (parents - NO_PARENT), return_counts=True)
+    if edges.size < parents.size:
+        i, entry = divmod(edges[counts > 1][0], n_numbers + 1)
         raise ValueError(f"feature {i}: candidate {entry + NO_PARENT} is listed more than once")
 
 
 def _check_precedence(
-    child: NDArray[np.int64], parents: NDArray[np.int64], order: NDArray[np.int64], n_features: int
+    child: NDArray[np.int64], members: NDArray[np.int64], order: NDArray[np.int64], n_features: int
 ) -> None:
-    """Check that every candidate comes before its child."""
+    """Check that every candidate, and both of a pair, come before their child."""
     if order.size != n_features:
         raise ValueError(f"order has {order.size} features, but there are candidates for {n_features}")
-    position = np.argsort(order)
-    late = np.flatnonzero((parents != NO_PARENT) & (position[parents] > position[child]))
+    position = np.append(np.argsort(order), -1)  # no parent comes before everything
+    late = np.argwhere(position[members] > position[child][:, None])
     if late.size:
-        e = late[0]
-        raise ValueError(f"feature {child[e]}: candidate {parents[e]} does not come before it in the order")
+        e, side = late[0]
+        raise ValueError(f"feature {child[e]}: candidate {members[e, side]} does not come before it in the order")

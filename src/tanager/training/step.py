@@ -15,6 +15,7 @@ from tanager.kernels.batch import gather_batch
 from tanager.kernels.lanes import padded
 from tanager.kernels.log_joint import batch_log_joint
 from tanager.kernels.loss_terms import error_share
+from tanager.kernels.pairs import fill_pair_lines
 from tanager.kernels.parents import descend_phi, drop_parents, phi_gradient, sample_parents
 from tanager.kernels.shrinkage import shrink_tables
 from tanager.kernels.update import rest_after, update_prior, update_tables
@@ -66,7 +67,8 @@ class Stepper:
         self._size_penalty = SizePenalty(layout, settings.size_penalty) if settings.size_penalty > 0 else None
         # Kernels work on whole lanes of classes and on rows by fours; what fills them up stays zero.
         n_rows, width = padded(batch_size, multiple=4), padded(layout.n_classes)
-        self._batch = np.zeros((len(layout.cards) + 1, n_rows), np.int32)
+        self._batch = np.zeros((len(layout.tables.cards), n_rows), np.int32)
+        self._pairs = layout.pairs
         self._padded_log_joint = np.zeros((n_rows, width), np.float32)
         self._padded_grad = np.zeros((n_rows, width), np.float32)
         self._shape = (batch_size, layout.n_classes)
@@ -122,8 +124,10 @@ class Stepper:
         else:
             sample_parents(state.phi.value, noise, tables.ptr, tau, self._selected, self._soft)
         if is_dropped is not None:
-            drop_parents(is_dropped, tables, len(self._layout.cards), self._selected, self._soft)
+            drop_parents(is_dropped, tables, len(tables.cards) - 1, self._selected, self._soft)
         gather_batch(batch.codes, batch.rows, self._batch)
+        if len(self._pairs):
+            fill_pair_lines(self._pairs, tables.cards, self._batch)
         # Each member has the prior, and the sum over all members is divided by their number below.
         prior = state.prior.value * self._n_members
         arguments = (state.theta.value, prior, tables, self._selected, self._batch, self._padded_log_joint)

@@ -1,0 +1,92 @@
+"""Networks in which features have up to two extra parents: unknown values, and draws.
+
+Such a network is no forest, and summing values out of it exactly may take exponential time. Where a parent is unknown,
+a known feature is given the probability that its table has on average, weighted by p(x_parent | c) of each unknown
+parent for itself:
+
+    ``p(x_i | x_a, c) = sum_b p(x_b | c) p(x_i | x_a, x_b, c)``   with a known and b unknown.
+
+That p(x_b | c) comes from the network in the same way, parents before their children. It is exact where nothing else
+tells anything of the unknown parent, and an approximation elsewhere. An unknown feature adds nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager._types import FloatArray, IntArray
+from tanager.structure import dependence_order
+
+
+class OpenTables:
+    """Log-tables with a line more for each unknown value, ``[x_a, x_b, x_i, c]``; made from a network's tables.
+
+    An axis of R values and one for unknown has R + 1 entries; that of a parent that the feature does not have, one.
+
+    Parameters
+    ----------
+    members : int64 array of shape (D, 2)
+        Parents of each feature, -1 for none.
+    cpts : list of D float64 arrays
+        Probabilities ``[x_a * R_b + x_b, x_i, c]``.
+    cards : int64 array of shape (D,)
+    """
+
+    def __init__(self, members: NDArray[np.int64], cpts: list[FloatArray], cards: IntArray) -> None:
+        self._members = members
+        order = dependence_order(members)
+        marginals: dict[int, FloatArray] = {}
+        self._tables: dict[int, FloatArray] = {}
+        for i in range(len(cpts)) if order is None else order.tolist():
+            a, b = members[i].tolist()
+            shape = (1 if a < 0 else cards[a], 1 if b < 0 else cards[b], *cpts[i].shape[1:])
+            table = cpts[i].reshape(shape)
+            if b >= 0:
+                table = np.concatenate([table, _mean(table, 1, marginals.get(b))], axis=1)
+            if a >= 0:
+                table = np.concatenate([table, _mean(table, 0, marginals.get(a))])
+            marginals[i] = table[-1, -1]
+            with np.errstate(divide="ignore"):
+                log_table = np.log(table)
+            self._tables[i] = np.concatenate([log_table, np.zeros_like(log_table[:, :, :1])], axis=2)
+
+    def terms(self, feature: int, codes: IntArray) -> FloatArray:
+        """Log-probability of a feature in each row and class, float64[N, C]."""
+        x_a, x_b = (codes[:, j] if j >= 0 else 0 for j in self._members[feature].tolist())
+        return self._tables[feature][x_a, x_b, codes[:, feature]]
+
+
+def _mean(table: FloatArray, axis: int, marginal: FloatArray | None) -> FloatArray:
+    """Mean over the values of one parent, weighted by p(x_parent | c); ones, a term left out, if there is a cycle."""
+    if marginal is None:
+        return np.ones_like(table.take([0], axis))
+    subscripts = "abic,ac->bic" if axis == 0 else "abic,bc->aic"
+    return np.expand_dims(np.einsum(subscripts, table, marginal), axis)
+
+
+def draw_rows(
+    members: NDArray[np.int64], cpts: list[FloatArray], cards: IntArray, classes: IntArray, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw a row of each class that is given, int64[N, D], parents before their children.
+
+    Parameters
+    ----------
+    members, cpts, cards
+        As for `OpenTables`, without a cycle.
+    classes : int64 array of shape (N,)
+    rng : numpy Generator
+    """
+    codes = np.zeros((len(classes), len(cpts)), np.int64)
+    order = dependence_order(members)
+    assert order is not None
+    for i in order.tolist():
+        a, b = members[i].tolist()
+        given = np.zeros(len(classes), np.int64) if a < 0 else codes[:, a]
+        if b >= 0:
+            given = given * cards[b] + codes[:, b]
+        share = np.cumsum(cpts[i], axis=1)
+        share /= share[:, -1:]
+        # The place where the running sum first exceeds a uniform number.
+        codes[:, i] = (share[given, :, classes] <= rng.random(len(classes))[:, None]).sum(axis=1)
+    return codes
