@@ -35,6 +35,7 @@ from tanager.estimators import TANClassifier, TANEnsembleClassifier
 from tanager.estimators.structures import STRUCTURES
 
 _SHOWN_COLUMNS = 30
+_OTHER_WIDTH = 38  # of the columns of numbers and of all lines in the table of columns
 _TESTS, _MODEL, _COLUMNS = "How it is tested", "What is learned", "Columns"
 # Options of the estimator that have a place of their own on the command line.
 _PLACED = ("structure", "epochs", "categorical_features", "random_state", "n_jobs", "verbose")
@@ -203,20 +204,26 @@ def _show_table(table: TrainingTable, path: Path, console: Console) -> None:
         f"{path}: {len(table.y)} rows, {len(features) - n_categories} numbers, {n_categories} categories, "
         f"{target.n_values} classes in {target.name!r}",
     )
-    shown = Table()
-    shown.add_column("column", no_wrap=True, min_width=min(24, max(len(summary.name) for summary in table.summaries)))
-    shown.add_column("kind", no_wrap=True, min_width=8)
+    width = min(28, max(len(summary.name) for summary in table.summaries))
+    room = max(12, console.width - width - _OTHER_WIDTH)
+    shown = Table("column", "kind")
     for column in ("values", "missing"):
-        shown.add_column(column, justify="right", no_wrap=True, min_width=7)
-    shown.add_column("for instance", no_wrap=True, overflow="ellipsis")
+        shown.add_column(column, justify="right")
+    shown.add_column("for instance")
     for summary in [*features[:_SHOWN_COLUMNS], target]:
-        numbers = str(summary.n_values), str(summary.n_missing or "")
-        shown.add_row(Text(summary.name), summary.kind, *numbers, Text(summary.values[:40]))
+        name, values = _cut(summary.name, width), _cut(summary.values, min(room, 40))
+        shown.add_row(name, summary.kind, str(summary.n_values), str(summary.n_missing or ""), values)
     console.print(shown)
     if len(features) > _SHOWN_COLUMNS:
         _say(console, f"and {len(features) - _SHOWN_COLUMNS} more columns")
     for note in table.notes:
         _say(console, f"note: {note}")
+
+
+def _cut(text: str, width: int) -> Text:
+    """Text of the user in one line of at most this width; square brackets mean nothing in it."""
+    line = " ".join(text.split())
+    return Text(line if len(line) <= width else f"{line[: width - 1]}…")
 
 
 def _say(console: Console, message: str) -> None:
