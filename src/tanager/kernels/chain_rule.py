@@ -15,15 +15,22 @@ from tanager.kernels.messages import Forest, log_sum, read_row, send, table_of
 
 
 @kernel
-def _enter(forest: Forest, i: int, above: FloatArray, ahead: FloatArray) -> None:
-    """Fill ``ahead[x, c]``, the log-probability of x_i with what came before, from that of the parent's values."""
+def _enter(forest: Forest, i: int, value: IntArray, ahead: FloatArray, below: FloatArray) -> None:
+    """Fill the lines of an unknown feature in ``ahead[S, C]``: log-probability of each value with what came before."""
+    start, j = forest.start, forest.tables.parent[i]
     table = table_of(forest, i)
     terms = np.empty(table.shape[0])
+    is_parent_known = value[j] < table.shape[0]
     for x in range(table.shape[1]):
         for c in range(table.shape[2]):
+            below[start[i] + x, c] = 0.0
+            if is_parent_known:
+                ahead[start[i] + x, c] = table[value[j], x, c]
+                continue
             for x_parent in range(table.shape[0]):
-                terms[x_parent] = above[x_parent, c] + table[x_parent, x, c]
-            ahead[x, c] = log_sum(terms)
+                k = start[j] + x_parent
+                terms[x_parent] = ahead[k, c] + below[k, c] + table[x_parent, x, c]
+            ahead[start[i] + x, c] = log_sum(terms)
 
 
 @kernel
@@ -35,14 +42,20 @@ def _leave(forest: Forest, i: int, below: FloatArray, total: FloatArray, value: 
     table = table_of(forest, i)
     for x in range(cards[j]):
         send(table[x], below[start[i] : start[i + 1]], False, below[start[j] + x])
-    total[j] = total[i]
+    for c in range(total.shape[1]):
+        total[j, c] = total[i, c]
 
 
 @kernel
-def _sum_values(ahead: FloatArray, below: FloatArray, total: FloatArray) -> None:
-    """Fill ``total[c]`` with the log-sum over x of ``ahead[x, c] + below[x, c]``."""
-    total[:] = 0.0
+def _sum_values(ahead: FloatArray, below: FloatArray, before: FloatArray, total: FloatArray, terms: FloatArray) -> None:
+    """Fill ``total[c]`` with the log-sum over x of ``ahead[x, c] + below[x, c]``, and ``terms[c]`` with its growth."""
+    n_classes = terms.shape[0]
+    for c in range(n_classes):
+        terms[c] = -before[c]
+        total[c] = 0.0
     send(ahead, below, False, total)
+    for c in range(n_classes):
+        terms[c] += total[c]
 
 
 @kernel
@@ -50,7 +63,7 @@ def _split_row(forest: Forest, value: IntArray, ahead: FloatArray, below: FloatA
     """Fill ``terms[D, C]`` where a value or its parent's is unknown; ``forest.order`` is depth first."""
     tables, start = forest.tables, forest.start
     cards, n_classes = tables.cards, terms.shape[1]
-    total = np.zeros(terms.shape)
+    total, nothing = np.zeros(terms.shape), np.zeros(n_classes)
     stack = np.empty(terms.shape[0], np.int64)
     depth = 0
     for i in forest.order:
@@ -62,24 +75,23 @@ def _split_row(forest: Forest, value: IntArray, ahead: FloatArray, below: FloatA
             depth -= 1
             _leave(forest, stack[depth], below, total, value)
         if is_known:
-            before = total[j].copy()
+            table = table_of(forest, i)
             for x in range(cards[j]):
                 for c in range(n_classes):
-                    below[start[j] + x, c] += table_of(forest, i)[x, value[i], c]
-            _sum_values(ahead[start[j] : start[j + 1]], below[start[j] : start[j + 1]], total[j])
-            terms[i] = total[j] - before
-            continue
-        own = slice(start[i], start[i + 1])
-        below[own] = 0.0
-        if is_parent_known:
-            ahead[own] = table_of(forest, i)[value[j]]
+                    below[start[j] + x, c] += table[x, value[i], c]
         else:
-            above = ahead[start[j] : start[j + 1]] + below[start[j] : start[j + 1]]
-            _enter(forest, i, above, ahead[own])
-        _sum_values(ahead[own], below[own], total[i])
-        terms[i] = total[i] if is_parent_known else total[i] - total[j]
-        stack[depth] = i
-        depth += 1
+            _enter(forest, i, value, ahead, below)
+            stack[depth] = i
+            depth += 1
+        # The sums that grow are those of the parent if the feature is known, else those of the feature itself.
+        k = j if is_known else i
+        _sum_values(
+            ahead[start[k] : start[k + 1]],
+            below[start[k] : start[k + 1]],
+            nothing if is_parent_known else total[j],
+            total[k],
+            terms[i],
+        )
 
 
 @kernel
@@ -100,7 +112,8 @@ def fill_chain_terms(lo: int, hi: int, forest: Forest, codes: IntArray, terms: F
             j = tables.parent[i]
             if value[i] < cards[i] and value[j] < cards[j]:
                 first = tables.offset[i] + (value[j] * cards[i] + value[i]) * n_classes
-                terms[n, i] = forest.theta[first : first + n_classes]
+                for c in range(n_classes):
+                    terms[n, i, c] = forest.theta[first + c]
             else:
                 is_complete = False
         if not is_complete:
