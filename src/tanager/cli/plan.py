@@ -169,8 +169,10 @@ def read_around(text: str | None) -> tuple[float, float] | Literal["published"] 
     >>> read_around("110, 18")
     (110.0, 18.0)
     """
-    if text is None or text == "published":
-        return text
+    if text is None:
+        return None
+    if text == "published":
+        return "published"
     try:
         lam, gamma = (float(part) for part in text.split(","))
     except ValueError:
