@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
-from tanager import TANClassifier, TANEnsembleClassifier
+from tanager import ParentSets, TANClassifier, TANEnsembleClassifier
 from tanager.report import write_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -177,6 +177,23 @@ def test_tables_are_those_of_the_network(browser, reports, tmp_path):
         cpt = clf.network_.cpt(feature)
         expected = np.moveaxis(cpt, 2, 0) if feature == 3 else np.moveaxis(cpt, 2, 1)
         np.testing.assert_allclose(shown, expected, atol=1e-4)
+    browser.assert_quiet()
+
+
+def test_two_parents(browser, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    sets = ParentSets.from_lists([[-1], [0], [-1, 0, (0, 1)], [(0, 2)]])
+    clf = TANClassifier(sets, epochs=5, random_state=0).fit(X, y)
+    write_report(clf, tmp_path / "pairs.html", X, y)
+    browser.open(tmp_path / "pairs.html")
+    browser.choose("#table-feature", 3)
+    assert browser.find("#table-title").text == "x3 given x0 and x2 and the class"
+    tables = "return [...document.querySelectorAll('#table-charts .js-plotly-plot')].map((p) => p.data[0].z)"
+    np.testing.assert_allclose(browser.run(tables), np.moveaxis(clf.network_.cpt(3), 2, 0), atol=1e-4)
+    assert browser.count("#network-view .edge.second") == int((clf.network_.members[:, 1] >= 0).sum())
+    assert browser.count("#path-view .edge") == 1 + 1 + 2 + 2
+    browser.choose("#path-feature", 2)
+    assert "x0 and x1" in browser.find("#path-lines").text
     browser.assert_quiet()
 
 

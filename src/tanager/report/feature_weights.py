@@ -36,9 +36,11 @@ def mean_contributions(networks: Sequence[Network], codes: IntArray, probabiliti
 
 def _contribution(network: Network, feature: int, codes: IntArray, first: IntArray, second: IntArray) -> FloatArray:
     """Difference of a feature's log-probability between two classes, float[N]."""
-    parent = int(network.parents[feature])
     table = network.layout.table(network.theta, feature).astype(np.float64)
-    x_parent = codes[:, parent].astype(np.int64) if parent >= 0 else np.zeros(len(codes), np.int64)
+    x_parent = np.zeros(len(codes), np.int64)
+    for parent in network.members[feature].tolist():  # none, one, or a pair, whose values are counted through
+        if parent >= 0:
+            x_parent = x_parent * int(network.cards[parent]) + codes[:, parent]
     x = codes[:, feature].astype(np.int64)
     return table[x_parent, x, first] - table[x_parent, x, second]
 
@@ -46,7 +48,8 @@ def _contribution(network: Network, feature: int, codes: IntArray, first: IntArr
 def class_information(network: Network) -> FloatArray:
     """Mutual information of each feature and the class under the model, in bits, float64[D].
 
-    Needs a Bayesian network: where the parents form a cycle there is no joint distribution to speak of.
+    Needs a forest: where the parents form a cycle there is no joint distribution to speak of, and where features have
+    two parents it cannot be summed feature by feature.
     """
     prior = np.exp(network.log_prior - network.log_prior.max())
     prior /= prior.sum()

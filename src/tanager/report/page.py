@@ -152,7 +152,7 @@ def _weigh(clf: Classifier, rows: _Rows | None) -> dict[str, Any] | None:
         if is_complete.any():
             weights = mean_contributions(networks, rows.codes[is_complete], rows.probabilities[is_complete])
             return {"kind": "contribution", "value": weights.round(5).tolist(), "n_rows": int(is_complete.sum())}
-    if all(network.is_bayesian_network for network in networks):
+    if all(network.is_bayesian_network and not network.has_pairs for network in networks):
         mean = np.mean([class_information(network) for network in networks], axis=0)
         return {"kind": "information", "value": mean.round(5).tolist(), "n_rows": 0}
     return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tanager.estimators import TANClassifier, TANEnsembleClassifier
 from tanager.model import Network
 from tanager.pictures.tree_layout import lay_out_tree
 from tanager.report.evaluation import Evaluation
+from tanager.structure import members_of
 
 _MOST_CELLS = 3_000_000  # of tables, 8 MB in the page
 _MOST_FINE = 500_000  # probabilities of the path that are packed into two bytes each
@@ -45,11 +47,12 @@ def image_shape(clf: TANClassifier | TANEnsembleClassifier) -> list[int] | None:
 def describe_network(clf: TANClassifier) -> dict[str, Any]:
     """Parents with their probabilities, where to draw the features, the class prior and all tables."""
     network = clf.network_
-    parents = network.parents
+    parents, second = network.members.T
     layout = lay_out_tree(parents)
     strength = clf.parent_probabilities_[np.arange(len(parents)), parents]
     return {
         "parents": parents.tolist(),
+        "second": second.tolist(),
         "strength": _rounded(strength),
         "row": layout.row.tolist(),
         "depth": layout.depth.tolist(),
@@ -61,11 +64,14 @@ def describe_network(clf: TANClassifier) -> dict[str, Any]:
 def describe_members(clf: TANEnsembleClassifier) -> dict[str, Any]:
     """Edges of the members with the share of members that have them, in the form of a path of one moment."""
     n_members = len(clf.estimators_)
-    counts = Counter(edge for member in clf.estimators_ for edge in enumerate(member.parents_.tolist()))
-    edges = sorted(counts)
-    share = np.array([[counts[edge] / n_members for edge in edges]])
-    children, parents = zip(*edges, strict=True)
-    return _path([0], share, list(children), list(parents), range(len(clf.encoder_.columns)))
+    counts = Counter(
+        (child, *parents)
+        for member in clf.estimators_
+        for child, parents in enumerate(member.network_.members.tolist())
+    )
+    edges = np.array(sorted(counts))
+    share = np.array([[counts[edge] / n_members for edge in sorted(counts)]])
+    return _path([0], share, edges[:, 0], edges[:, 1:], range(len(clf.encoder_.columns)))
 
 
 def describe_path(clf: TANClassifier) -> dict[str, Any] | None:
@@ -73,21 +79,22 @@ def describe_path(clf: TANClassifier) -> dict[str, Any] | None:
     path = clf.parent_path_
     if not len(path["epoch"]):
         return None
-    order = clf._distribution.parent_sets.order
-    places = range(clf.n_features_in_) if order is None else order.tolist()
-    return _path(
-        path["epoch"].tolist(), path["probability"], path["child"].tolist(), path["parent"].tolist(), list(places)
-    )
+    sets = clf._distribution.parent_sets
+    places = range(sets.n_features) if sets.order is None else sets.order.tolist()
+    members = members_of(path["parent"], sets.pairs, sets.n_features)
+    return _path(path["epoch"].tolist(), path["probability"], path["child"], members, places)
 
 
 def _path(
-    epochs: list[int], probability: FloatArray, child: list[int], parent: list[int], order: Any
+    epochs: list[int], probability: FloatArray, child: IntArray, members: IntArray, order: Iterable[int]
 ) -> dict[str, Any]:
+    """Moments of a distribution over candidates, whose one or two parents are ``members``, int[E, 2]."""
     n_bytes = 2 if probability.size <= _MOST_FINE else 1
     return {
         "epochs": epochs,
-        "child": child,
-        "parent": parent,
+        "child": child.tolist(),
+        "parent": members[:, 0].tolist(),
+        "second": members[:, 1].tolist(),
         "order": list(order),
         "probability": _pack(probability, n_bytes),
         "bytes": n_bytes,

@@ -20,6 +20,7 @@ _STRUCTURES = {
     "subset": "a search over some earlier features",
     "all": "a search over all earlier features",
     "nearest": "a search over the nearest pixels",
+    "k-dependence": "a search over earlier features and pairs of them",
     "free": "a search without an ordering",
     "pseudo": "a search that may end in cycles",
     "greedy-conditional": "a forest found by hill climbing",
@@ -84,11 +85,12 @@ def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | 
     cards += [("Features", f"{n_features:,}", f"{int(clf.encoder_.cards.sum()):,} values in all")]
     cards += [("Classes", f"{len(clf.classes_):,}", "")]
     if isinstance(clf, TANEnsembleClassifier):
-        n_edges = len({edge for member in clf.estimators_ for edge in enumerate(member.parents_.tolist())})
+        members = [member.network_.members.tolist() for member in clf.estimators_]
+        n_edges = len({(child, *parents) for each in members for child, parents in enumerate(each)})
         cards += [("Members", f"{len(clf.estimators_)}", f"{n_edges:,} different tables")]
         cards += [("Parameters", f"{clf.average_.n_parameters:,}", "of the average")]
     else:
-        cards += [("Extra parents", f"{int((clf.parents_ >= 0).sum()):,}", f"of {n_features:,} features")]
+        cards += [("Extra parents", f"{int((clf.network_.members >= 0).sum()):,}", f"of {n_features:,} features")]
         cards += [("Parameters", f"{clf.network_.n_parameters:,}", "table entries")]
     return cards
 

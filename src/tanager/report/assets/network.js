@@ -24,9 +24,10 @@ function addNode(svg, feature, kind, title) {
 }
 
 function describeParent(i) {
-  const { parents, strength } = data.network;
   const name = data.features[i];
-  return parents[i] < 0 ? `${name}, no parent but the class` : `${name}, parent ${data.features[parents[i]]} (${percent(strength[i])})`;
+  const parents = parentsOf(i);
+  if (!parents.length) return `${name}, no parent but the class`;
+  return `${name}, ${parents.length > 1 ? "parents" : "parent"} ${jointName(parents)} (${percent(data.network.strength[i])})`;
 }
 
 function linesOfTree() {
@@ -52,6 +53,12 @@ function drawTree(host) {
       const back = `M${xp - 6} ${yp} C${Math.min(x, xp) - 40} ${yp}, ${x - 40} ${y + 6}, ${x - 7} ${y + 4}`;
       svgElement("path", { d: back, class: "edge back", "stroke-width": edgeWidth(strength[i]) }, svg);
     }
+  });
+  data.network.second.forEach((parent, i) => {
+    if (parent < 0) return;
+    const [[x, y], [xp, yp]] = [place(i), place(parent)];
+    const far = Math.min(x, xp) - 34;
+    svgElement("path", { d: `M${xp - 6} ${yp} C${far} ${yp}, ${far} ${y}, ${x - 7} ${y}`, class: "edge second", "stroke-width": 1.5 }, svg);
   });
   const add = (feature, x, y, kind, label, value, title) => {
     const node = addNode(svg, feature, kind, title);
@@ -120,6 +127,8 @@ function drawGrid(host) {
     if (parent < 0) return;
     const attributes = { d: gridEdge(parent, i, 6), class: "edge", "stroke-width": edgeWidth(strength[i]), "marker-end": tip };
     svgElement("path", { ...attributes, style: "pointer-events: none" }, svg);
+    const other = data.network.second[i];
+    if (other >= 0) svgElement("path", { ...attributes, d: gridEdge(other, i, 6), class: "edge second", style: "pointer-events: none" }, svg);
   });
   host.replaceChildren(svg);
 }
@@ -161,6 +170,7 @@ function startNetwork() {
   byId("network-legend").textContent = data.image
     ? "Features are pixels; red circles have no parent but the class, which is not drawn."
     : "A feature stands below its parent; dotted edges come from the class alone, and those from the class to the other features are not drawn.";
+  if (data.network.second.some((parent) => parent >= 0)) byId("network-legend").textContent += " Dashed edges come from a second parent.";
   listen(host, chooseFeature, [-1, ...linesOfTree()]);
   startTables();
   const strengths = data.network.strength.map((value, i) => (data.network.parents[i] < 0 ? -1 : value));

@@ -15,8 +15,13 @@ function candidatesOf(feature) {
   return path.child.flatMap((child, e) => (child === feature ? [e] : []));
 }
 
+// No parent, one, or a pair.
+function membersOf(candidate) {
+  return [path.parent[candidate], path.second[candidate]].filter((parent) => parent >= 0);
+}
+
 function nameOfParent(candidate) {
-  return path.parent[candidate] < 0 ? "no parent" : data.features[path.parent[candidate]];
+  return jointName(membersOf(candidate)) || "no parent";
 }
 
 function startArcs(host) {
@@ -26,13 +31,11 @@ function startArcs(host) {
   const reach = Math.max(Math.min(host.clientWidth - widest - 24, 16 * data.features.length), 60);
   const svg = svgElement("svg", { class: "arcs", width: widest + reach + 20, height: LINE * data.features.length, role: "group",
     "aria-label": "Candidate parents as arcs between features" });
-  path.edges = path.child.map((child, e) => {
-    const parent = path.parent[e];
-    if (parent < 0) return null;
+  path.edges = path.child.map((child, e) => membersOf(e).map((parent) => {
     const far = widest + 1.33 * reach * (Math.abs(position.get(child) - position.get(parent)) / data.features.length) ** 0.7; // a curve reaches 3/4 of it
     const kind = position.get(parent) < position.get(child) ? "" : "back";
     return svgElement("path", { d: `M${widest} ${y(parent)} C${far} ${y(parent)}, ${far} ${y(child)}, ${widest} ${y(child)}`, class: `edge ${kind}` }, svg);
-  });
+  }));
   data.features.forEach((name, i) => {
     const node = addNode(svg, i, "", name);
     svgElement("rect", { x: 0, y: y(i) - 12, width: widest - 10, height: 24, rx: 6, class: "area" }, node);
@@ -45,26 +48,28 @@ function startArcs(host) {
 function startPathGrid(host) {
   const svg = startGrid("Candidate parents of the pixels");
   addPixels(svg, (i) => data.features[i], () => "");
-  path.edges = path.child.map((child, e) =>
-    path.parent[e] < 0 ? null : svgElement("path", { d: gridEdge(path.parent[e], child, 3), class: "edge", style: "pointer-events: none" }, svg));
+  path.edges = path.child.map((child, e) => membersOf(e).map((parent) =>
+    svgElement("path", { d: gridEdge(parent, child, 3), class: "edge", style: "pointer-events: none" }, svg)));
   host.replaceChildren(svg);
 }
 
 function updateEdges() {
-  path.edges.forEach((edge, e) => {
-    if (!edge) return;
+  path.edges.forEach((edges, e) => edges.forEach((edge) => {
     const probability = pathProbability(path.at, e);
     edge.style.display = probability < FAINTEST ? "none" : "";
     edge.setAttribute("stroke-width", edgeWidth(probability));
     edge.setAttribute("opacity", (0.12 + 0.88 * probability).toFixed(3));
-  });
+  }));
 }
 
 function drawMatrix(host) {
   const n = data.features.length;
   const names = [...data.features, "no parent"];
   const z = data.features.map(() => new Float32Array(n + 1));
-  path.child.forEach((child, e) => { z[child][path.parent[e] < 0 ? n : path.parent[e]] = pathProbability(path.at, e); });
+  path.child.forEach((child, e) => {
+    const columns = path.parent[e] < 0 ? [n] : membersOf(e);
+    columns.forEach((column) => { z[child][column] += pathProbability(path.at, e); });
+  });
   host.style.height = "560px";
   const trace = { type: "heatmap", z, zmin: 0, zmax: 1, colorscale: colourScale(), showscale: false,
     hovertemplate: "child %{y}<br>parent %{x}<br>%{z:.3f}<extra></extra>" };
@@ -120,7 +125,7 @@ function highlight(host) {
   host.addEventListener("pointerover", (event) => {
     const node = event.target.closest(".node");
     svg.classList.toggle("dim", Boolean(node));
-    if (node) path.edges.forEach((edge, e) => edge && edge.classList.toggle("is-own", path.child[e] === Number(node.dataset.feature)));
+    if (node) path.edges.forEach((edges, e) => edges.forEach((edge) => edge.classList.toggle("is-own", path.child[e] === Number(node.dataset.feature))));
   });
   host.addEventListener("pointerleave", () => svg.classList.remove("dim"));
 }

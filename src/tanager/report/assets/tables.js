@@ -7,21 +7,33 @@ function tableOf(feature) {
   tables = tables || unpack(network.tables, 2);
   const start = network.table_start[feature];
   if (start < 0) return null;
-  const parent = network.parents[feature];
-  const nParent = parent < 0 ? 1 : values[parent].length;
   const nOwn = values[feature].length;
   const nClasses = classes.length;
   return (p, x, c) => tables.numbers[start + (p * nOwn + x) * nClasses + c] / tables.top;
 }
 
+// Features with two parents have a line for each pair of values.
+function parentsOf(feature) {
+  return [data.network.parents[feature], data.network.second[feature]].filter((parent) => parent >= 0);
+}
+
+function jointName(parents) {
+  return parents.map((parent) => data.features[parent]).join(" and ");
+}
+
+function jointValues(parents) {
+  const extend = (lines, parent) => lines.flatMap((line) => data.values[parent].map((value) => [...line, value]));
+  return parents.reduce(extend, [[]]).map((line) => line.join(", "));
+}
+
 // What can be shown of a table: all classes side by side, one class, or one value of the parent.
 function slicesOf(feature) {
-  const parent = data.network.parents[feature];
-  const { classes, values, features } = data;
-  if (parent < 0) return [{ key: "parent:0", label: "all classes" }];
+  const parents = parentsOf(feature);
+  const { classes } = data;
+  if (!parents.length) return [{ key: "parent:0", label: "all classes" }];
   const all = classes.length <= MOST_FACETS ? [{ key: "all", label: "all classes" }] : [];
   const ofClass = classes.map((name, c) => ({ key: `class:${c}`, label: `class ${name}` }));
-  const ofParent = values[parent].map((name, p) => ({ key: `parent:${p}`, label: `${short(features[parent], 24)}: ${name}` }));
+  const ofParent = jointValues(parents).map((name, p) => ({ key: `parent:${p}`, label: `${short(jointName(parents), 24)}: ${name}` }));
   return [...all, ...ofClass, ...ofParent];
 }
 
@@ -54,20 +66,20 @@ function addFacet(title) {
 }
 
 function drawTable(feature, slice) {
-  const { network, features, values, classes } = data;
+  const { features, values, classes } = data;
   byId("table-charts").replaceChildren();
   byId("table-note").textContent = "";
   if (feature < 0) return drawPrior();
-  const parent = network.parents[feature];
-  const isAlone = parent < 0;
-  byId("table-title").textContent = isAlone ? `${features[feature]} given the class` : `${features[feature]} given ${features[parent]} and the class`;
+  const parents = parentsOf(feature);
+  const isAlone = parents.length === 0;
+  byId("table-title").textContent = isAlone ? `${features[feature]} given the class` : `${features[feature]} given ${jointName(parents)} and the class`;
   const table = tableOf(feature);
   if (!table) {
     byId("table-note").textContent = "This table is too large to be part of the page.";
     return;
   }
   const own = { name: features[feature], labels: values[feature] };
-  const above = isAlone ? null : { name: features[parent], labels: values[parent] };
+  const above = isAlone ? null : { name: jointName(parents), labels: jointValues(parents) };
   const cells = (rows, read) => rows.map((_, r) => own.labels.map((_, x) => read(r, x)));
   const kind = slice.split(":")[0];
   const number = Number(slice.split(":")[1] || 0);
