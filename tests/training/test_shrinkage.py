@@ -1,9 +1,10 @@
-"""Tables drawn towards those without a parent."""
+"""Tables drawn towards those without a parent, and lines of tables towards their neighbours."""
 
 import numpy as np
 import pytest
 
-from tanager.kernels.shrinkage import shrink_tables
+from tanager import TANClassifier
+from tanager.kernels.shrinkage import shrink_tables, smooth_tables
 from tanager.losses import Hybrid
 from tanager.model import make_layout, table_log_frequencies
 from tanager.structure import ParentSets, fixed_parents, naive_bayes
@@ -63,6 +64,56 @@ def test_strong_shrinkage_leaves_naive_bayes():
     free = train(initial_state(layout, Noise(0)), layout, problem, Hybrid(), TrainingSettings(epochs=60), Noise(0))
     goal = goals.value[goals.offset[2] :].reshape(1, CARDS[2], 2)
     assert np.abs(layout.table(free.theta.value, 2) - goal).max() > 0.5
+
+
+def neighbours_in_loops(table, n_child, n_parent, share):
+    """One step of diffusion over the first values of parent and child."""
+    result = table.copy()
+    n_parents, n_children, _ = table.shape
+    for j in range(n_parents):
+        for i in range(n_children):
+            for other_j, other_i in ((j - 1, i), (j + 1, i), (j, i - 1), (j, i + 1)):
+                along_child = other_j == j and 0 <= other_i < n_child and i < n_child
+                along_parent = other_i == i and 0 <= other_j < n_parent and j < n_parent
+                if along_child or along_parent:
+                    result[j, i] += share * (table[other_j, other_i] - table[j, i])
+    return result
+
+
+@pytest.mark.parametrize("n_ordered", [[3, 2, 4, 0], [3, 0, 2, 0], [0, 0, 0, 0], [1, 2, 3, 0]])
+def test_neighbouring_lines_of_ordered_values_exchange(n_ordered):
+    layout = make_layout(ParentSets.from_lists([[2], [-1, 0], [-1, 1]]), CARDS, 2)
+    theta = np.random.default_rng(0).normal(size=layout.arena_size).astype(np.float32)
+    before, selected = theta.copy(), np.array([0, 2, 3])
+    smooth_tables(0, 3, theta, layout.tables, selected, np.array(n_ordered), 0.15)
+    expected = before.copy()
+    for child, (e, parent) in enumerate(zip(selected, (2, 0, 3), strict=True)):
+        table = layout.table(expected, e)
+        table[:] = neighbours_in_loops(table, n_ordered[child], n_ordered[parent], 0.15)
+    np.testing.assert_allclose(theta, expected, atol=1e-6)
+
+
+def roughness(clf, feature):
+    """Mean difference of neighbouring lines of a table."""
+    return np.abs(np.diff(np.log(clf.network_.cpt(feature)), axis=1)).mean()
+
+
+def test_smoothness_is_for_numbers_and_not_for_categories():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(6, size=(400, 3))
+    y = (codes.sum(axis=1) + rng.integers(4, size=400) > 9).astype(int)
+    options = {"structure": [-1, 0, 1], "binning": "none", "epochs": 20, "random_state": 0}
+    rough, smooth = (TANClassifier(smoothness=amount, **options).fit(codes, y) for amount in (0.0, 1.0))
+    assert roughness(smooth, 2) < 0.7 * roughness(rough, 2)
+    names = {"categorical_features": [0, 1, 2], **options}
+    first, second = (TANClassifier(smoothness=amount, **names).fit(codes, y) for amount in (0.0, 1.0))
+    np.testing.assert_array_equal(first.network_.theta, second.network_.theta)
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, 2.1])
+def test_wrong_smoothness_is_named(value):
+    with pytest.raises(ValueError, match=r"^smoothness "):
+        TrainingSettings(smoothness=value, learning_rate=0.1)
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, 11.0])

@@ -125,6 +125,18 @@ class TableEncoder:
         """Number of codes of every column, shape (D,)."""
         return np.array([column.card for column in self.columns], dtype=np.int32)
 
+    def n_ordered(self, is_number: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """How many of the first codes of every column rise with the numbers that they stand for, shape (D,).
+
+        Codes of missing cells and of pooled values come after them. Only columns that ``is_number`` names have any: the
+        numbers of a category may mean nothing.
+        """
+        sizes = [
+            column.cuts.size + 1 if isinstance(column, NumericColumn) else column.categories.size
+            for column in self.columns
+        ]
+        return np.where(is_number, sizes, 0).astype(np.int64)
+
     def pooled(self) -> dict[str | int, list[Any]]:
         """Rare values that share a code, for each column that has some, by name or number."""
         keys: Iterable[str | int] = range(len(self.columns)) if self.names is None else self.names

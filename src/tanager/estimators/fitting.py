@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
@@ -43,6 +45,7 @@ class Rows(NamedTuple):
     codes: IntArray  # unsigned int[N, D]
     y: IntArray  # int64[N]
     weight: FloatArray | None  # float64[N]
+    n_ordered: NDArray[np.int64] | None = None  # int64[D]: how many of the first values of each feature are in order
 
     def full_weight(self) -> FloatArray:
         """Weights of all rows, 1 where none were given."""
@@ -105,7 +108,8 @@ def fit_jointly(
     """Train several searches on the loss of their mean log-joint; else as `fit_gradient`. They share the history."""
     layout = layouts[0] if len(layouts) == 1 else join_layouts(layouts)
     may_merge = getattr(loss, "takes_weights", True)
-    problem = make_problem(*rows, settings.batch_size, may_merge=may_merge)
+    problem = make_problem(rows.codes, rows.y, rows.weight, settings.batch_size, may_merge=may_merge)
+    problem = replace(problem, n_ordered=rows.n_ordered)
     on_epoch = ProgressBar(settings.epochs) if verbose else None
     phi = None
     if settings.parent_dropout > 0:

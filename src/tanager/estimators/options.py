@@ -35,6 +35,7 @@ _NUMBERS = (
     "structure_learning_rate",
     "parent_dropout",
     "shrinkage",
+    "smoothness",
     "size_penalty",
 )
 
@@ -61,6 +62,7 @@ def make_settings(estimator: TANClassifier) -> TrainingSettings:
         parent_dropout=estimator.parent_dropout,
         is_forest=is_free(estimator) and estimator.free == "arborescence",
         shrinkage=estimator.shrinkage,
+        smoothness=estimator.smoothness,
         size_penalty=estimator.size_penalty,
     )
 

@@ -122,6 +122,8 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         large for the number of rows.
     shrinkage : float, default=0.0
         Pull of tables with a parent towards naive Bayes; 0.01 to 0.1 helps where tables are large for the rows.
+    smoothness : float, default=0.0
+        Pull of neighbouring bins of a number to each other in the tables; 0.01 to 0.1 helps much where bins are many.
     size_penalty : float, default=0.0
         Weight, in the loss, of the expected size of the model as a share of the largest: higher makes smaller models.
     random_state : int, RandomState or None, default=None
@@ -201,6 +203,7 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         optimiser: Literal["dense", "selected"] = _DEFAULTS.optimiser,
         parent_dropout: float = _DEFAULTS.parent_dropout,
         shrinkage: float = _DEFAULTS.shrinkage,
+        smoothness: float = _DEFAULTS.smoothness,
         size_penalty: float = _DEFAULTS.size_penalty,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -233,6 +236,7 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         self.optimiser = optimiser
         self.parent_dropout = parent_dropout
         self.shrinkage = shrinkage
+        self.smoothness = smoothness
         self.size_penalty = size_penalty
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -294,21 +298,21 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         table = read_table(self, X, y, reset=True)
         self.classes_, numbers = read_classes(y, table.n_rows)
         weight, rows = read_weights(sample_weight, table.n_rows)
-        is_categorical = resolve_categorical(table, self.categorical_features)
-        if self.binning == "none":
-            is_categorical = np.ones_like(is_categorical)
+        is_number = ~resolve_categorical(table, self.categorical_features)
+        is_categorical = np.ones_like(is_number) if self.binning == "none" else ~is_number
         binning = make_binning(self, numbers, self._n_threads())
         self.encoder_ = TableEncoder.fit(
             table, is_categorical, weight, binning, missing=self.missing, max_categories=self.max_categories
         )
         self.pooled_categories_ = self.encoder_.pooled()
         codes = self.encoder_.encode(table, n_threads=self._n_threads())
+        n_ordered = self.encoder_.n_ordered(is_number)
         if weight is None:
-            return Rows(codes, numbers.astype(np.int64), None)
+            return Rows(codes, numbers.astype(np.int64), None, n_ordered)
         # Classes that only rows without weight have are left out.
         present, classes = np.unique(numbers[rows], return_inverse=True)
         self.classes_ = self.classes_[present]
-        return Rows(codes[rows], classes.astype(np.int64), weight[rows])
+        return Rows(codes[rows], classes.astype(np.int64), weight[rows], n_ordered)
 
     def lay_out(self, rows: Rows, seed: int) -> Layout:
         """Lay out the tables of the search space."""

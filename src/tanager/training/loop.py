@@ -14,7 +14,7 @@ from tanager.training.noise import DropoutStream, GumbelStream, Noise
 from tanager.training.problem import Problem
 from tanager.training.schedules import geometric
 from tanager.training.settings import TrainingSettings
-from tanager.training.shrinkage import shrinkage_goals
+from tanager.training.shrinkage import make_pulls
 from tanager.training.state import TrainState, structure_of
 from tanager.training.step import Batch, Stepper
 
@@ -60,8 +60,8 @@ def train(
     if state.epoch == 0:
         state.path.record(0, settings.epochs, structure_of(state, layout))
     with Crew(n_threads) as crew:
-        goals = shrinkage_goals(problem, layout) if settings.shrinkage > 0 else None
-        stepper = Stepper(layout, loss, settings, problem.batch_size, crew, goals)
+        pulls = make_pulls(problem, layout, settings)
+        stepper = Stepper(layout, loss, settings, problem.batch_size, crew, pulls)
         while state.epoch < settings.epochs:
             rate, tau = float(rates[state.epoch]), float(taus[state.epoch])
             mean_loss, mean_error = _run_epoch(

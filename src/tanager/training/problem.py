@@ -25,6 +25,8 @@ class Problem:
         Steps of an epoch.
     batch_size : int
         Rows of a step.
+    n_ordered : int64 array of shape (D,), or None
+        How many of the first values of each feature are in order, for ``smoothness``; None if no feature has any.
     """
 
     codes: IntArray
@@ -32,6 +34,7 @@ class Problem:
     weight: FloatArray | None
     n_steps: int
     batch_size: int
+    n_ordered: NDArray[np.int64] | None = None
 
     def batch_rows(self, order: NDArray[np.int64] | None, step: int) -> NDArray[np.int64]:
         """Rows of one step of an epoch; without an order they are all rows, as they lie."""

@@ -38,6 +38,9 @@ class TrainingSettings:
     shrinkage : float
         Pull of a table with a parent towards the relative frequencies without one: each step takes the selected tables
         ``shrinkage`` times the learning rate of the way.
+    smoothness : float
+        Pull of neighbouring lines of a table to each other, where values have an order: in each step they exchange
+        ``smoothness`` times the learning rate of their difference.
     size_penalty : float
         Weight, in the loss, of the expected number of table entries as a share of the largest possible one.
     is_forest : bool
@@ -55,6 +58,7 @@ class TrainingSettings:
     optimiser: Literal["dense", "selected"] = "selected"
     parent_dropout: float = 0.0
     shrinkage: float = 0.0
+    smoothness: float = 0.0
     size_penalty: float = 0.0
     is_forest: bool = False
     adam: Adam = field(default_factory=Adam)
@@ -76,9 +80,11 @@ class TrainingSettings:
                 raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
         if not 0.0 <= self.parent_dropout < 1.0:
             raise ValueError(f"parent_dropout must be at least 0 and below 1, got {self.parent_dropout!r}")
-        for name in ("shrinkage", "size_penalty"):
+        for name in ("shrinkage", "smoothness", "size_penalty"):
             if not math.isfinite(getattr(self, name)) or getattr(self, name) < 0:
                 raise ValueError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
+        if self.smoothness * self.learning_rate > 0.2:
+            raise ValueError(f"smoothness times learning_rate must be at most 0.2, got smoothness={self.smoothness!r}")
         if self.shrinkage * self.learning_rate > 1.0:
             raise ValueError(f"shrinkage times learning_rate must be at most 1, got shrinkage={self.shrinkage!r}")
         if self.optimiser not in ("dense", "selected"):

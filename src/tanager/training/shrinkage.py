@@ -1,8 +1,13 @@
-"""What tables with a parent are drawn to if ``shrinkage`` is asked for: relative frequencies without a parent.
+"""Pulls on the tables of a step, before Adam moves them: towards naive Bayes, and of neighbouring lines to each other.
 
-Each step takes a selected table ``theta_{i|j}`` a share ``rate * shrinkage`` of the way to ``log p(x_i | c)``, whatever
-the value of the parent, before Adam moves it. Where few rows have a value of the parent, the table says little more
-than naive Bayes. This is weight decay, decoupled from Adam (Loshchilov and Hutter, 2019), with naive Bayes for zero.
+``shrinkage``: each step takes a selected table ``theta_{i|j}`` a share ``rate * shrinkage`` of the way to
+``log p(x_i | c)``, whatever the value of the parent. Where few rows have a value of the parent, the table says little
+more than naive Bayes. This is weight decay, decoupled from Adam (Loshchilov and Hutter, 2019), with naive Bayes for
+zero.
+
+``smoothness``: where values have an order, as the bins of a number have, ``theta[x_j, x_i, c]`` and its neighbours, one
+value up or down of x_i or x_j, exchange a share ``rate * smoothness`` of their difference. Rows so teach something
+about neighbouring bins, too.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import numpy as np
 from tanager._types import FloatArray, IntArray
 from tanager.model import Layout
 from tanager.training.problem import Problem
+from tanager.training.settings import TrainingSettings
 
 
 class ShrinkageGoals(NamedTuple):
@@ -21,6 +27,23 @@ class ShrinkageGoals(NamedTuple):
 
     value: FloatArray  # float32
     offset: IntArray  # int64[D + 1]
+
+
+class Pulls(NamedTuple):
+    """What the tables of a run are drawn to."""
+
+    goals: ShrinkageGoals | None = None
+    n_ordered: IntArray | None = None  # int64[D + P + 1]: of each column, how many of the first values are in order
+
+
+def make_pulls(problem: Problem, layout: Layout, settings: TrainingSettings) -> Pulls:
+    """Prepare the pulls that the settings ask for."""
+    goals = shrinkage_goals(problem, layout) if settings.shrinkage > 0 else None
+    if settings.smoothness == 0 or problem.n_ordered is None:
+        return Pulls(goals)
+    n_ordered = np.zeros(len(layout.tables.cards), np.int64)
+    n_ordered[: len(problem.n_ordered)] = problem.n_ordered
+    return Pulls(goals, n_ordered)
 
 
 def shrinkage_goals(problem: Problem, layout: Layout) -> ShrinkageGoals:

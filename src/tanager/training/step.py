@@ -17,12 +17,12 @@ from tanager.kernels.log_joint import batch_log_joint
 from tanager.kernels.loss_terms import error_share
 from tanager.kernels.pairs import fill_pair_lines
 from tanager.kernels.parents import descend_phi, drop_parents, phi_gradient, sample_parents
-from tanager.kernels.shrinkage import shrink_tables
+from tanager.kernels.shrinkage import shrink_tables, smooth_tables
 from tanager.kernels.update import rest_after, update_prior, update_tables
 from tanager.losses import Loss
 from tanager.model import Layout
 from tanager.training.settings import TrainingSettings
-from tanager.training.shrinkage import ShrinkageGoals
+from tanager.training.shrinkage import Pulls
 from tanager.training.size_penalty import SizePenalty
 from tanager.training.state import TrainState
 
@@ -53,7 +53,7 @@ class Stepper:
         settings: TrainingSettings,
         batch_size: int,
         crew: Crew | None = None,
-        goals: ShrinkageGoals | None = None,
+        pulls: Pulls | None = None,
     ) -> None:
         self._layout = layout
         self._loss = loss
@@ -63,7 +63,7 @@ class Stepper:
         self._n_members = np.float32(layout.n_members)
         parents = layout.parent_sets.parents
         self._parent_slot = np.where(parents < 0, n_slots, parents).astype(np.int64)
-        self._goals = goals
+        self._pulls = pulls or Pulls()
         self._size_penalty = SizePenalty(layout, settings.size_penalty) if settings.size_penalty > 0 else None
         # Kernels work on whole lanes of classes and on rows by fours; what fills them up stays zero.
         n_rows, width = padded(batch_size, multiple=4), padded(layout.n_classes)
@@ -150,9 +150,11 @@ class Stepper:
         n_rows, n_classes = self._shape
         np.divide(grad, self._n_members, out=self._padded_grad[:n_rows, :n_classes], casting="same_kind")
         state.step += 1
-        if self._goals is not None:
-            shrink = (state.theta.value, tables, self._selected, *self._goals, rate * settings.shrinkage)
-            self._crew.run(shrink_tables, self._slot_ranges, *shrink)
+        drawn = (state.theta.value, tables, self._selected)
+        if self._pulls.goals is not None:
+            self._crew.run(shrink_tables, self._slot_ranges, *drawn, *self._pulls.goals, rate * settings.shrinkage)
+        if self._pulls.n_ordered is not None:
+            self._crew.run(smooth_tables, self._slot_ranges, *drawn, self._pulls.n_ordered, rate * settings.smoothness)
         is_dense = settings.optimiser == "dense"
         descent = Descent(
             state.step, state.last, state.updates, rate, settings.adam, is_dense, rest_after(settings.adam.beta1)
