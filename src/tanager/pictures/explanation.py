@@ -94,4 +94,5 @@ def _write_sizes(ax: Any, sizes: FloatArray) -> None:
 def _shorten(text: str, longest: int = _LONGEST_LINE) -> str:
     """Cut each line that is too long."""
     lines = text.split("\n")
-    return "\n".join(line if len(line) <= longest else line[: longest - 1] + "…" for line in lines)
+    cut = (line if len(line) <= longest else line[: longest - 1] + "…" for line in lines)
+    return "\n".join(cut).replace("$", r"\$")  # a dollar sign would begin mathematics
