@@ -1,18 +1,22 @@
 """A small crew of threads that run one compiled kernel over consecutive ranges.
 
 Kernels release the interpreter lock, so ordinary threads suffice. They are preferred to numba's parallel loops, whose
-default back end aborts when two Python threads call it at once and which double the time to compile.
+default back end aborts when two Python threads call it at once and which double the time to compile. Work is handed
+over by plain queues, since a step of training does so several times in a millisecond.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from queue import SimpleQueue
+from threading import Thread
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+
+_Task = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 class Crew:
@@ -27,7 +31,9 @@ class Crew:
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
-        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+        self._threads: list[Thread] = []
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._outcomes: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def __enter__(self) -> Crew:
         return self
@@ -35,8 +41,11 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        for _ in self._threads:
+            self._tasks.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
 
     def split(self, n_items: int) -> list[tuple[int, int]]:
         """Cut ``range(n_items)`` into one range for each thread, of nearly equal length."""
@@ -53,11 +62,37 @@ class Crew:
 
     def run(self, function: Callable[..., Any], ranges: Sequence[tuple[int, int]], *arguments: Any) -> None:
         """Call ``function(lo, hi, *arguments)`` for every range, and wait for all."""
-        if self._pool is None or len(ranges) < 2:
+        if self.n_threads == 1 or len(ranges) < 2:
             for lo, hi in ranges:
                 function(lo, hi, *arguments)
             return
-        pending = [self._pool.submit(function, lo, hi, *arguments) for lo, hi in ranges[1:]]
-        function(*ranges[0], *arguments)
-        for future in pending:
-            future.result()
+        if not self._threads:
+            self._start()
+        tasks = [(function, (lo, hi, *arguments)) for lo, hi in ranges]
+        for task in tasks[1:]:
+            self._tasks.put(task)
+        outcomes = [_outcome(tasks[0]), *(self._outcomes.get() for _ in tasks[1:])]
+        for error in outcomes:
+            if error is not None:
+                raise error
+
+    def _start(self) -> None:
+        """Let the threads wait for tasks."""
+
+        def serve() -> None:
+            while (task := self._tasks.get()) is not None:
+                self._outcomes.put(_outcome(task))
+
+        self._threads = [Thread(target=serve, daemon=True) for _ in range(self.n_threads - 1)]
+        for thread in self._threads:
+            thread.start()
+
+
+def _outcome(task: _Task) -> BaseException | None:
+    """Do a task; returns the error that it ends in, if any."""
+    function, arguments = task
+    try:
+        function(*arguments)
+    except BaseException as error:
+        return error
+    return None

@@ -12,10 +12,13 @@ from tests.strategies import models
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_gather_takes_rows_and_leaves_the_virtual_feature(dtype):
     codes = np.arange(12, dtype=dtype).reshape(4, 3)
-    batch = np.full((4, 5), -7, np.int32)
-    gather_batch(codes, np.array([3, 0, 0, 2, 1]), batch)
-    assert batch[:3].T.tolist() == codes[[3, 0, 0, 2, 1]].tolist()
-    assert batch[3].tolist() == [-7] * 5
+    rows = np.random.default_rng(0).integers(0, 4, size=40)
+    batch = np.full((4, 44), -7, np.int32)
+    gather_batch(0, 19, codes, rows, batch)
+    gather_batch(19, 40, codes, rows, batch)
+    assert batch[:3, :40].T.tolist() == codes[rows].tolist()
+    assert np.all(batch[3] == -7)
+    assert np.all(batch[:, 40:] == -7)
 
 
 @given(models())
@@ -23,7 +26,7 @@ def test_gather_takes_rows_and_leaves_the_virtual_feature(dtype):
 def test_places_are_the_cells_of_the_oracle(model):
     n_rows, n_features = model.codes.shape
     batch = np.zeros((n_features + 1, n_rows), np.int32)
-    gather_batch(model.codes, np.arange(n_rows), batch)
+    gather_batch(0, n_rows, model.codes, np.arange(n_rows), batch)
     places = np.empty(n_rows, np.int64)
     entries = np.arange(model.layout.size)
     for e, i in enumerate(model.child):

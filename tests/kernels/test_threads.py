@@ -46,3 +46,27 @@ def test_error_in_any_thread_is_raised(bad):
 
     with Crew(2) as crew, pytest.raises(ValueError, match="out of range"):
         crew.run(fail, [(0, 5), (5, 10)])
+
+
+def test_crew_works_on_after_an_error():
+    """Neither is a task left undone nor its outcome taken for that of a later one."""
+    seen = []
+
+    def fail(lo, hi):
+        seen.append(lo)
+        raise KeyError(lo)
+
+    with Crew(3) as crew:
+        with pytest.raises(KeyError, match="0"):
+            crew.run(fail, [(0, 1), (1, 2), (2, 3), (3, 4)])
+        assert sorted(seen) == [0, 1, 2, 3]
+        crew.run(lambda lo, hi: seen.append(10 + lo), [(0, 1), (1, 2)])
+    assert sorted(seen) == [0, 1, 2, 3, 10, 11]
+
+
+def test_threads_end_with_the_crew():
+    before = threading.active_count()
+    with Crew(3) as crew:
+        crew.run(lambda lo, hi: None, [(0, 1), (1, 2)])
+        assert threading.active_count() == before + 2
+    assert threading.active_count() == before

@@ -268,13 +268,20 @@ def _as_numbers(table: Table, index: int) -> NDArray[Any]:
 def _observed(table: Table, index: int, rows: _Rows) -> NDArray[Any]:
     """Sorted distinct values of the training rows of a category."""
     levels = table.levels[index]
-    seen = np.unique(table.columns[index][rows])
+    seen = _distinct(table.columns[index][rows])
     seen = seen[~_is_missing(seen, levels)]
     if levels is None:
         return seen
     if levels.dtype.kind != "O":
         return np.unique(levels[seen])
     return object_array(sort_categories(levels[seen].tolist(), table.label(index)))
+
+
+def _distinct(cells: NDArray[Any]) -> NDArray[Any]:
+    """Sorted distinct cells; bytes, of which tables of codes often are, are counted, which takes less than sorting."""
+    if cells.dtype != np.uint8:
+        return np.unique(cells)
+    return np.flatnonzero(np.bincount(cells)).astype(np.uint8)
 
 
 def _pool(
@@ -301,6 +308,8 @@ def _totals(codes: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[
 
 
 def _is_missing(cells: NDArray[Any], levels: NDArray[Any] | None) -> NDArray[np.bool_]:
+    if levels is None and cells.dtype.kind != "f":
+        return np.zeros(cells.shape, np.bool_)
     result: NDArray[np.bool_] = cells != cells if levels is None else cells == MISSING
     return result
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 from tanager._jit import kernel
 from tanager._types import IntArray, Tables
 
+_BLOCK = 16  # rows that are turned at a time: a line of the cache for each feature
+
 
 @kernel
-def gather_batch(codes: IntArray, rows: IntArray, batch: IntArray) -> None:
-    """Copy rows of ``codes[N, D]`` into the first columns of ``batch[D + 1, B]``, feature by feature.
+def gather_batch(lo: int, hi: int, codes: IntArray, rows: IntArray, batch: IntArray) -> None:
+    """Copy rows of ``codes[N, D]``, those that ``rows[lo:hi]`` tells, into columns lo to hi of ``batch[D + 1, B]``.
 
     The last line of ``batch`` belongs to the virtual feature that stands for "no parent"; it is left as it is, and so
     are columns beyond the rows, which fill the batch up.
     """
-    n_features = codes.shape[1]
-    for b in range(rows.shape[0]):
-        row = codes[rows[b]]
-        for i in range(n_features):
-            batch[i, b] = row[i]
+    for start in range(lo, hi, _BLOCK):
+        chosen = rows[start : min(start + _BLOCK, hi)]
+        for i in range(codes.shape[1]):
+            out = batch[i, start : start + chosen.shape[0]]
+            for b in range(chosen.shape[0]):
+                out[b] = codes[chosen[b], i]
 
 
 @kernel

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from tanager._jit import inlined, kernel
 from tanager._types import FloatArray, IntArray, Tables
-from tanager.kernels.lanes import add_short, highest_short, load, lowest_bit, reaching_short, short_zeros, store
+from tanager.kernels.lanes import (
+    add_short,
+    highest_short,
+    load,
+    lowest_bit,
+    n_lanes,
+    reaching_short,
+    short_zeros,
+    store,
+)
 from tanager.kernels.words import load_word, store_word
 
 STEPS = 32767
@@ -141,20 +150,20 @@ def _fill_places(turned: IntArray, tables: Tables, first: int, width: int, n_cla
 
 
 @kernel
-def _put_everywhere(like, prior: IntArray, lanes: int, sums: IntArray) -> None:  # type: ignore[no-untyped-def]
+def _put_everywhere(like, prior: IntArray, sums: IntArray) -> None:  # type: ignore[no-untyped-def]
     """Start all sums with the prior."""
     flat, width = sums.reshape(-1), sums.shape[1]
     for n in range(_BLOCK):
-        for c in range(0, width, lanes):
+        for c in range(0, width, n_lanes(like)):
             store(flat, n * width + c, load(prior, c, like))
 
 
 @kernel
-def _add_chunk(like, lines: IntArray, places: IntArray, lanes: int, sums: IntArray) -> None:  # type: ignore[no-untyped-def]
+def _add_chunk(like, lines: IntArray, places: IntArray, sums: IntArray) -> None:  # type: ignore[no-untyped-def]
     """Add to ``sums[64, P]`` the lines at the places of some slots."""
     flat, width = sums.reshape(-1), sums.shape[1]
     for n in range(_BLOCK):
-        for c in range(0, width, lanes):
+        for c in range(0, width, n_lanes(like)):
             total = load(flat, n * width + c, like)
             for k in range(places.shape[0]):
                 total = add_short(total, load(lines, np.int64(places[k, n]) + c, like))
@@ -162,17 +171,17 @@ def _add_chunk(like, lines: IntArray, places: IntArray, lanes: int, sums: IntArr
 
 
 @kernel
-def _settle(like, sums: IntArray, lanes: int, slack: int, classes: IntArray, is_settled: NDArray[np.bool_]) -> None:  # type: ignore[no-untyped-def]
+def _settle(like, sums: IntArray, slack: int, classes: IntArray, is_settled: NDArray[np.bool_]) -> None:  # type: ignore[no-untyped-def]
     """Fill in the class of rows where no other is within the slack of the best; the others are not settled."""
     flat, width = sums.reshape(-1), sums.shape[1]
     for n in range(classes.shape[0]):
         top = highest_short(load(flat, n * width, like))
-        for c in range(lanes, width, lanes):
+        for c in range(n_lanes(like), width, n_lanes(like)):
             top = max(top, highest_short(load(flat, n * width + c, like)))
         bound = max(top - slack, BOTTOM)
         near = reaching_short(load(flat, n * width, like), bound)
         best, is_alone = lowest_bit(near), near & (near - 1) == 0
-        for c in range(lanes, width, lanes):
+        for c in range(n_lanes(like), width, n_lanes(like)):
             more = reaching_short(load(flat, n * width + c, like), bound)
             if more != 0:
                 best, is_alone = c + lowest_bit(more), near == 0 and more & (more - 1) == 0
@@ -182,7 +191,7 @@ def _settle(like, sums: IntArray, lanes: int, slack: int, classes: IntArray, is_
 
 
 @kernel
-def _run(like, lanes, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled):  # type: ignore[no-untyped-def]
+def _run(like, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled):  # type: ignore[no-untyped-def]
     n_slots, width = tables.child.shape[0], prior.shape[0]
     turned = np.zeros((codes.shape[1] + 1, _BLOCK), codes.dtype)
     places = np.empty((_CHUNK, _BLOCK), np.int32)
@@ -192,12 +201,12 @@ def _run(like, lanes, lo, hi, lines, prior, tables, n_classes, codes, classes, i
         stop = min(start + _BLOCK, hi)
         _turn_block(codes[start:stop], turned)
         _take_out_unknown(turned, tables.cards, is_settled[start:stop])
-        _put_everywhere(like, prior, lanes, sums)
+        _put_everywhere(like, prior, sums)
         for first in range(0, n_slots, _CHUNK):
             part = places[: min(_CHUNK, n_slots - first)]
             _fill_places(turned, tables, first, width, n_classes, part)
-            _add_chunk(like, lines, part, lanes, sums)
-        _settle(like, sums, lanes, slack, classes[start:stop], is_settled[start:stop])
+            _add_chunk(like, lines, part, sums)
+        _settle(like, sums, slack, classes[start:stop], is_settled[start:stop])
 
 
 @kernel
@@ -219,8 +228,8 @@ def network_classes(
     """
     width = prior.shape[0]
     if width == 8:
-        _run(short_zeros(8), 8, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
+        _run(short_zeros(8), lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
     elif width == 16:
-        _run(short_zeros(16), 16, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
+        _run(short_zeros(16), lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
     else:
-        _run(short_zeros(32), 32, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
+        _run(short_zeros(32), lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)

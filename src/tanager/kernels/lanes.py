@@ -17,11 +17,15 @@ from typing import Any
 
 import llvmlite.ir as ir
 import numba
+import numpy as np
 from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
+from numpy.typing import NDArray
 
-LANES = 8
+LANES, MANY_LANES = 8, 16
+
+_CACHE_LINE = 64  # bytes
 
 _WIDE = ir.VectorType(ir.DoubleType(), LANES)
 
@@ -87,6 +91,16 @@ def short_zeros(typing_context: Any, count: Any) -> Any:
 
 
 @intrinsic
+def n_lanes(typing_context: Any, like: Any) -> Any:
+    """The number of lanes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(ir.IntType(64), signature.args[0].vector.count)
+
+    return numba.int64(like), generate
+
+
+@intrinsic
 def load(typing_context: Any, array: Any, index: Any, like: Any) -> Any:
     """As many entries of a contiguous array of their type, from ``index`` on, as ``like`` has lanes."""
 
@@ -97,6 +111,21 @@ def load(typing_context: Any, array: Any, index: Any, like: Any) -> Any:
         return value
 
     return like(array, types.intp, like), generate
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Ask for the line of the cache that holds an entry of a contiguous array, without waiting for it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        place = _address(context, builder, signature.args[0], *arguments, ir.IntType(8))
+        builder.call(function, [place, flag(0), flag(3), flag(1)])  # to be read, to be kept near, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
 
 
 @intrinsic
@@ -233,6 +262,19 @@ def add_wide(typing_context: Any, a: Any, b: Any) -> Any:
         return builder.fadd(arguments[0], builder.fpext(arguments[1], _WIDE))
 
     return wide_lanes_type(wide_lanes_type, LanesType(LANES)), generate
+
+
+def aligned_zeros(shape: tuple[int, int], dtype: type[np.generic]) -> NDArray[Any]:
+    """Zeros that start with a line of the cache, so that lanes which fill a line do not straddle two.
+
+    >>> array = aligned_zeros((3, 8), np.float32)
+    >>> array.shape, array.ctypes.data % 64
+    ((3, 8), 0)
+    """
+    size, itemsize = shape[0] * shape[1], np.dtype(dtype).itemsize
+    room = np.zeros(size + _CACHE_LINE // itemsize, dtype)
+    start = -room.ctypes.data % _CACHE_LINE // itemsize
+    return room[start : start + size].reshape(shape)
 
 
 def padded(length: int, multiple: int = LANES) -> int:

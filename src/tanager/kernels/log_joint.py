@@ -8,7 +8,38 @@ from numpy.typing import NDArray
 from tanager._jit import kernel
 from tanager._types import FloatArray, IntArray, Tables
 from tanager.kernels.batch import table_places
-from tanager.kernels.lanes import LANES, add, add_wide, load, load_wide, store, store_wide, zeros
+from tanager.kernels.lanes import (
+    LANES,
+    MANY_LANES,
+    add,
+    add_wide,
+    load,
+    load_wide,
+    n_lanes,
+    prefetch,
+    store,
+    store_wide,
+    zeros,
+)
+
+_CHUNK = 8  # slots whose lines are added before the sums are put down
+
+
+@kernel
+def _add_slots(like, theta: FloatArray, places: IntArray, ahead: IntArray, out: FloatArray) -> None:  # type: ignore[no-untyped-def]
+    """Add to ``out[B, P]`` the lines at ``places[K, B]``.
+
+    Meanwhile the tables that will be read next, which start at ``ahead[K]``, are asked for.
+    """
+    flat, (n_rows, width) = out.reshape(-1), out.shape
+    for n in range(n_rows):
+        for k in range(places.shape[0]):
+            prefetch(theta, ahead[k] + 8 * n)
+        for c in range(0, width, n_lanes(like)):
+            total = load(flat, n * width + c, like)
+            for k in range(places.shape[0]):
+                total = add(total, load(theta, places[k, n] + c, like))
+            store(flat, n * width + c, total)
 
 
 @kernel
@@ -26,21 +57,22 @@ def batch_log_joint(
 
     P is the number of classes padded to whole lanes; the entries beyond the classes have no meaning.
     """
-    n_classes = prior.shape[0]
-    width = log_joint.shape[1]
+    n_classes, n_slots = prior.shape[0], selected.shape[0]
     for n in range(lo, hi):
         for c in range(n_classes):
             log_joint[n, c] = prior[c]
-    like = zeros(LANES)
-    places = np.empty(hi - lo, np.int64)
-    part = batch[:, lo:hi]
-    out = log_joint[lo:hi].reshape(-1)
-    for s in range(selected.shape[0]):
-        table_places(part, tables, s, selected[s], n_classes, places)
-        for n in range(places.shape[0]):
-            for c in range(0, width, LANES):
-                place = n * width + c
-                store(out, place, add(load(out, place, like), load(theta, places[n] + c, like)))
+    places = np.empty((_CHUNK, hi - lo), np.int64)
+    ahead = np.empty(_CHUNK, np.int64)
+    part, out = batch[:, lo:hi], log_joint[lo:hi]
+    for first in range(0, n_slots, _CHUNK):
+        n_chunk = min(_CHUNK, n_slots - first)
+        for k in range(n_chunk):
+            table_places(part, tables, first + k, selected[first + k], n_classes, places[k])
+            ahead[k] = tables.offset[selected[min(first + _CHUNK + k, n_slots - 1)]]
+        if out.shape[1] % MANY_LANES == 0:
+            _add_slots(zeros(MANY_LANES), theta, places[:n_chunk], ahead, out)
+        else:
+            _add_slots(zeros(LANES), theta, places[:n_chunk], ahead, out)
 
 
 @kernel

@@ -21,6 +21,20 @@ def tile_lines(lines: FloatArray, n_children: int, n_classes: int, n_parents: in
 
 
 @kernel
+def sum_lines(table: FloatArray, n_children: int, n_classes: int, n_parents: int, out: FloatArray) -> None:
+    """Write the sum of the lines ``table[j, :, C]`` to line j of ``out[n_parents, C]``. Both arrays end in slack."""
+    like = zeros(LANES)
+    for j in range(n_parents):
+        for c in range(0, n_classes, LANES):
+            place = j * n_children * n_classes + c
+            total = load(table, place, like)
+            for _ in range(1, n_children):
+                place += n_classes
+                total = add(total, load(table, place, like))
+            store(out, j * n_classes + c, total)
+
+
+@kernel
 def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: FloatArray, totals: FloatArray) -> None:
     """Subtract from tables ``theta[x_j, x_i, c]`` their log-normaliser over x_i.
 
@@ -31,19 +45,10 @@ def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: Float
         # Exactly, since Adam makes whole steps of what rounding leaves: phi of a constant feature must not move.
         theta[:] = np.float32(0.0)
         return
-    like = zeros(LANES)
-    slab = n_children * n_classes
-    n_parents = theta.shape[0] // slab
+    n_parents = theta.shape[0] // (n_children * n_classes)
     for k in range(theta.shape[0]):
         scratch[k] = exp(theta[k])
-    for j in range(n_parents):
-        for c in range(0, n_classes, LANES):
-            place = j * slab + c
-            total = load(scratch, place, like)
-            for _ in range(1, n_children):
-                place += n_classes
-                total = add(total, load(scratch, place, like))
-            store(totals, j * n_classes + c, total)
+    sum_lines(scratch, n_children, n_classes, n_parents, totals)
     for k in range(n_parents * n_classes):
         totals[k] = log(totals[k])
     tile_lines(totals, n_children, n_classes, n_parents, scratch)

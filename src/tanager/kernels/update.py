@@ -21,8 +21,8 @@ from tanager._jit import inlined, kernel
 from tanager._types import Adam, Descent, FloatArray, IntArray, Moments, Tables
 from tanager.kernels.batch import table_places
 from tanager.kernels.elementary import exp, log
-from tanager.kernels.lanes import LANES, add, load, multiply_add, store, total, zeros
-from tanager.kernels.normalise import normalise, tile_lines
+from tanager.kernels.lanes import LANES, MANY_LANES, add, load, multiply_add, n_lanes, prefetch, store, total, zeros
+from tanager.kernels.normalise import normalise, sum_lines, tile_lines
 
 _ZERO = np.float32(0.0)
 
@@ -100,29 +100,41 @@ def _make_scratch(lo: int, hi: int, tables: Tables, n_rows: int, width: int) -> 
 
 
 @kernel
+def _scatter(like, table: Moments, first: int, places: IntArray, grad: FloatArray, gradient: FloatArray) -> None:  # type: ignore[no-untyped-def]
+    """Add each row's gradient to its line of the table that starts at ``first``.
+
+    ``gradient`` is as long as the table and its slack. Rows with an unknown value, whose place is behind the arena,
+    are added to the slack and so dropped. Meanwhile the moments, which will be needed next, are asked for.
+    """
+    n_rows, width = grad.shape
+    flat, end = grad.reshape(-1), gradient.shape[0] - width
+    for n in range(n_rows):
+        prefetch(table.mean, 8 * n)
+        prefetch(table.square, 8 * n)
+        line = min(places[n] - first, end)
+        for c in range(0, width, n_lanes(like)):
+            value = load(flat, n * width + c, like)
+            store(gradient, line + c, add(load(gradient, line + c, like), value))
+
+
+@kernel
 def _table_gradient(
-    theta: FloatArray, first: int, grad: FloatArray, n_children: int, n_classes: int, scratch: _Scratch
+    table: Moments, first: int, grad: FloatArray, n_children: int, n_classes: int, scratch: _Scratch
 ) -> FloatArray:
     """Gradient ``A - exp(theta) * S`` of one table, in scratch; ``scratch.places`` are those of the table.
 
-    ``first`` is the table's offset in the arena. Rows with an unknown value, whose place is behind the arena, are
-    gathered behind the table and so dropped.
+    ``first`` is the table's offset in the arena.
     """
     places, shares, totals, gradient = scratch
-    like = zeros(LANES)
-    width = grad.shape[1]
-    slab = n_children * n_classes
-    n_parents = theta.shape[0] // slab
-    flat = grad.reshape(-1)
-    gradient[: theta.shape[0] + width] = _ZERO
-    totals[: n_parents * n_classes + width] = _ZERO
-    for n in range(places.shape[0]):
-        line = min(places[n] - first, theta.shape[0])
-        parent = line // slab * n_classes
-        for c in range(0, width, LANES):
-            value = load(flat, n * width + c, like)
-            store(gradient, line + c, add(load(gradient, line + c, like), value))
-            store(totals, parent + c, add(load(totals, parent + c, like), value))
+    theta, width = table.value, grad.shape[1]
+    n_parents = theta.shape[0] // (n_children * n_classes)
+    room = gradient[: theta.shape[0] + width]
+    room[:] = _ZERO
+    if width % MANY_LANES == 0:
+        _scatter(zeros(MANY_LANES), table, first, places, grad, room)
+    else:
+        _scatter(zeros(LANES), table, first, places, grad, room)
+    sum_lines(gradient, n_children, n_classes, n_parents, totals)
     tile_lines(totals, n_children, n_classes, n_parents, shares)
     slope = gradient[: theta.shape[0]]
     for k in range(slope.shape[0]):
@@ -131,25 +143,37 @@ def _table_gradient(
 
 
 @kernel
-def _weight_gradient(theta: FloatArray, places: IntArray, grad: FloatArray) -> float:
+def _weight_gradient(like, theta: FloatArray, places: IntArray, grad: FloatArray, ahead: int, end: int) -> float:  # type: ignore[no-untyped-def]
     """Sum of ``grad[n, c] * theta[x_j, x_i, c]`` over the batch: the gradient of a candidate's weight.
 
-    ``theta`` is the whole arena. Four rows are summed apart, so that one addition need not wait for the other.
+    ``theta`` is the whole arena. Four rows are summed apart, so that one addition need not wait for the other. As all
+    tables together are more than the caches hold, the next one, between ``ahead`` and ``end``, is asked for meanwhile.
     """
-    like = zeros(LANES)
-    width = grad.shape[1]
+    n_rows, width = grad.shape
     flat = grad.reshape(-1)
     result = _ZERO
-    for c in range(0, width, LANES):
+    for c in range(0, width, n_lanes(like)):
         sum0, sum1, sum2, sum3 = like, like, like, like
-        for n in range(0, places.shape[0], 4):
+        for n in range(0, n_rows, 4):
+            if ahead + 8 * n < end:
+                prefetch(theta, ahead + 8 * n)
+                prefetch(theta, ahead + 8 * n + 16)
             place = n * width + c
             sum0 = multiply_add(load(flat, place, like), load(theta, places[n] + c, like), sum0)
             sum1 = multiply_add(load(flat, place + width, like), load(theta, places[n + 1] + c, like), sum1)
             sum2 = multiply_add(load(flat, place + 2 * width, like), load(theta, places[n + 2] + c, like), sum2)
             sum3 = multiply_add(load(flat, place + 3 * width, like), load(theta, places[n + 3] + c, like), sum3)
         result += total(add(add(sum0, sum1), add(sum2, sum3)))
+        ahead += 8 * n_rows
     return result
+
+
+@kernel
+def _padded_weight_gradient(theta: FloatArray, places: IntArray, grad: FloatArray, ahead: int, end: int) -> float:
+    """The weight gradient, by as many lanes as fit."""
+    if grad.shape[1] % MANY_LANES == 0:
+        return _weight_gradient(zeros(MANY_LANES), theta, places, grad, ahead, end)
+    return _weight_gradient(zeros(LANES), theta, places, grad, ahead, end)
 
 
 @inlined
@@ -185,7 +209,7 @@ def _descend_chosen(
     e: int, table: Moments, first: int, grad: FloatArray, card: int, n_classes: int, descent: Descent, scratch: _Scratch
 ) -> None:
     """One step of Adam on the selected table, which starts at ``first``."""
-    slope = _table_gradient(table.value, first, grad, card, n_classes, scratch)
+    slope = _table_gradient(table, first, grad, card, n_classes, scratch)
     missed = descent.step - descent.last[e] - 1 - descent.rest_after
     if descent.is_dense and descent.updates[e] > 0 and missed > 0:
         _wake(table, missed, descent.adam)
@@ -226,7 +250,8 @@ def update_tables(
         if stop - first > 1:
             for e in range(first, stop):
                 table_places(batch, tables, s, e, n_classes, scratch.places)
-                weight_gradient[e] = _weight_gradient(theta.value, scratch.places, grad)
+                after = offset[min(e + 2, offset.shape[0] - 1)]
+                weight_gradient[e] = _padded_weight_gradient(theta.value, scratch.places, grad, offset[e + 1], after)
         table_places(batch, tables, s, chosen, n_classes, scratch.places)
         table = _slice(theta, offset[chosen], offset[chosen + 1])
         _descend_chosen(chosen, table, offset[chosen], grad, card, n_classes, descent, scratch)

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.kernels.classes import BOTTOM, network_classes, short_width, shorten_lines, steps_per_unit
+from tanager.kernels.lanes import aligned_zeros
 from tanager.model.layout import Layout
-
-_CACHE_LINE = 64
 
 _MOST_ENTRIES = np.iinfo(np.int32).max
 
@@ -38,7 +37,7 @@ def settle_classes(
     """
     n_classes, scale = layout.n_classes, steps_per_unit(layout.parent_sets.n_features)
     width = short_width(n_classes)
-    lines = _aligned_zeros(layout.size // n_classes, width)
+    lines = aligned_zeros((layout.size // n_classes, width), np.int16)
     shorten_lines(theta[: layout.size].reshape(-1, n_classes), scale, lines)
     prior = np.full((1, width), BOTTOM, np.int16)
     shorten_lines(log_prior.astype(np.float32)[np.newaxis], scale, prior)
@@ -46,11 +45,3 @@ def settle_classes(
     model = (lines.reshape(-1), prior[0], layout.tables, n_classes)
     crew.run(network_classes, crew.split(len(codes)), *model, codes, classes, is_settled)
     return classes, is_settled
-
-
-def _aligned_zeros(n_lines: int, width: int) -> NDArray[np.int16]:
-    """An array whose lines do not straddle more lines of the cache than they must."""
-    slack = _CACHE_LINE // 2
-    room = np.zeros(n_lines * width + slack, np.int16)
-    start = -room.ctypes.data % _CACHE_LINE // 2
-    return room[start : start + n_lines * width].reshape(n_lines, width)
