@@ -51,6 +51,31 @@ class Annealing(NamedTuple):
 
 
 @kernel
+def log_frequencies(
+    lo: int,
+    hi: int,
+    counts: FloatArray,
+    tables: Tables,
+    n_classes: int,
+    smoothing: float,
+    deducted: float,
+    theta: FloatArray,
+) -> None:
+    """Fill the tables of slots lo to hi with logs of smoothed frequencies, each cell with so much less of its own."""
+    for s in range(lo, hi):
+        card = tables.cards[tables.child[s]]
+        for e in range(tables.ptr[s], tables.ptr[s + 1]):
+            block = counts[tables.offset[e] : tables.offset[e + 1]].reshape(-1, card, n_classes)
+            out = theta[tables.offset[e] : tables.offset[e + 1]].reshape(-1, card, n_classes)
+            for x_parent in range(block.shape[0]):
+                for c in range(n_classes):
+                    total = smoothing * card + block[x_parent, :, c].sum()
+                    for x in range(card):
+                        less = min(block[x_parent, x, c], deducted)
+                        out[x_parent, x, c] = math.log((block[x_parent, x, c] - less + smoothing) / (total - less))
+
+
+@kernel
 def add_terms(slot: int, candidate: int, sign: float, terms: Terms, tables: Tables, log_joint: FloatArray) -> None:
     """Add a candidate's terms to ``log_joint[N, P]``, or take them away."""
     places = np.empty(terms.y.shape[0], np.int64)

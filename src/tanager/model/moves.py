@@ -23,6 +23,7 @@ from tanager.kernels.moves import (
     anneal,
     candidate_score,
     empty_log_joint,
+    log_frequencies,
     move_scores,
 )
 from tanager.model.layout import Layout, check_bytes
@@ -125,12 +126,18 @@ def make_scorer(
         f"scoring the {layout.parent_sets.n_candidates} tables of this search space would take",
         "use candidates='screened' with a lower max_parents, or lower max_bins or max_categories",
     )
-    crew = crew or Crew()
+    crew, smoothing = crew or Crew(), float(smoothing)
     counts = np.zeros(layout.size)
     ranges = crew.split_by_cost(np.diff(layout.tables.ptr))
     crew.run(count_tables, ranges, codes, y, np.asarray(weight, np.float64), layout.tables, counts)
-    theta = _log_frequencies(layout, counts, smoothing, 0.0)
-    own = _log_frequencies(layout, counts, smoothing, float(np.mean(weight))) if is_left_out else theta
+
+    def logs(deducted: float) -> FloatArray:
+        arena = np.zeros(layout.arena_size, np.float32)
+        crew.run(log_frequencies, ranges, counts, layout.tables, layout.n_classes, smoothing, deducted, arena)
+        return arena
+
+    theta = logs(0.0)
+    own = logs(float(np.mean(weight))) if is_left_out else theta
     prior = class_log_prior(y, weight, layout.n_classes, smoothing).astype(np.float32)
     scored = spread_rows(len(y), max_rows)
     columns = np.zeros((codes.shape[1] + 1, len(scored)), np.int32)
@@ -149,14 +156,3 @@ def spread_rows(n_rows: int, most: int | None) -> NDArray[np.int64]:
     if most is None or n_rows <= most:
         return np.arange(n_rows)
     return np.linspace(0, n_rows - 1, most).astype(np.int64)
-
-
-def _log_frequencies(layout: Layout, counts: FloatArray, smoothing: float, deducted: float) -> FloatArray:
-    """Log of smoothed relative frequencies, as an arena of float32; each cell with ``deducted`` less of its own."""
-    arena = np.zeros(layout.arena_size, np.float32)
-    for e in range(layout.parent_sets.n_candidates):
-        table = layout.table(counts, e)
-        total = table.sum(axis=1, keepdims=True)
-        less = np.minimum(table, deducted)
-        layout.table(arena, e)[:] = np.log((table - less + smoothing) / (total - less + smoothing * table.shape[1]))
-    return arena
