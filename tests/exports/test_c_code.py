@@ -69,7 +69,7 @@ int main(void)
             printf("%u\\n", (unsigned)m_encode_text(feature, rest[1] == 't' ? cell : NULL));
         }
     }
-    printf("%s|%s\\n", m_feature_names[0], m_class_names[0]);
+    printf("%s|%s\\n", m_feature_name(0), m_class_name(0));
     return 0;
 }
 """
@@ -347,3 +347,8 @@ def test_odd_names_stay_inside_their_texts(tmp_path):
     output = compile_and_run(tmp_path, clf, ENCODE, "0 t ??/\n0 t b\\\n0 t c\n")
     assert output == f"0\n1\n2\n{odd}|{odd}\n"
     assert "??" not in (tmp_path / "model.h").read_text()
+
+
+def test_a_header_of_which_little_is_used_gives_no_warning(tmp_path, digits_classifier):
+    program = '#include "model.h"\nint main(void) { return 0; }\n'
+    assert compile_and_run(tmp_path, digits_classifier, program, "") == ""

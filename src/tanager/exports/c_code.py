@@ -151,7 +151,7 @@ def _opening(integer: IntegerClassifier, name: str) -> str:
  *
  *     {name}_code codes[{upper}_N_FEATURES];
  *     ...
- *     puts({name}_class_names[{name}_predict(codes)]);
+ *     puts({name}_class_name({name}_predict(codes)));
  */
 #ifndef {upper}_H
 #define {upper}_H
@@ -187,7 +187,7 @@ def _input_tables(columns: Iterable[NumericColumn | CategoryColumn], labels: lis
     code = f"{name}_code"
     return "\n".join(
         [
-            _array("char *const", f"{name}_feature_names", [_c_text(label, None) for label in labels]),
+            _names(f"{name}_feature_name", labels),
             _array(code, f"{name}_cards", [column.card for column in columns]),
             "/* Code of a missing cell: that of its own, or unknown. */",
             _array(code, f"{name}_missing", [column.card - column.has_missing for column in columns]),
@@ -212,7 +212,7 @@ def _model_tables(integer: IntegerClassifier, class_names: list[str], name: str)
     index = _c_type(len(integer.cards))
     return "\n".join(
         [
-            _array("char *const", f"{name}_class_names", [_c_text(label, None) for label in class_names]),
+            _names(f"{name}_class_name", class_names),
             "/* Each term of the sum has a child and a parent; a parent that is no feature is none. */",
             _array(index, f"{name}_child", integer.child.tolist()),
             _array(index, f"{name}_parent", integer.parent.tolist()),
@@ -259,6 +259,13 @@ def _array(kind: str, name: str, values: list[Any]) -> str:
         line += text
     body = "\n".join([*lines, line])
     return f"static const {kind} {name}[{len(values) or 1}] = {{\n{body}\n}};"
+
+
+def _names(function: str, labels: list[str]) -> str:
+    """A function from a number to a text: unlike an array it may go unused without a warning."""
+    array = _array("char *const", "names", [_c_text(label, None) for label in labels])
+    inner = "\n".join(f"    {line}" for line in array.split("\n"))
+    return f"static inline const char *{function}(int number)\n{{\n{inner}\n    return names[number];\n}}"
 
 
 def _c_text(value: str | bytes, column: str | None) -> str:
