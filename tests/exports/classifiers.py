@@ -76,7 +76,6 @@ def random_classifier(model, seed=0):
     chosen = np.arange(len(model.cards))
     clf.network_ = Network.from_arena(model.layout, model.theta, model.prior, chosen)
     clf._distribution = ParentDistribution(model.parent_sets, np.zeros(len(chosen)))
-    clf.parents_ = clf.network_.parents
     clf.n_features_in_ = len(model.cards)
     return clf
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,14 +105,18 @@ def _show_parents(classifier: Any, console: Console) -> None:
     table.add_column("probability", justify="right")
     table.add_column("parameters", justify="right")
     probabilities = classifier.parent_probabilities_
-    for i, (label, parent) in enumerate(zip(labels, classifier.parents_, strict=True)):
+    for i, (label, parents) in enumerate(zip(labels, network.members.tolist(), strict=True)):
         # "No parent" is the last column, which is where -1 points.
-        name = labels[parent] if parent >= 0 else ""
+        name, parent = _names_of(parents, labels), parents[0]
         row = str(network.cards[i]), Text(name), f"{probabilities[i, parent]:.3f}", str(network.cpt(i).size)
         table.add_row(Text(label), *row)
     console.print(table)
     if not network.is_bayesian_network:
         console.print("The parents form a cycle: this classifies, but it is not a Bayesian network.")
+
+
+def _names_of(parents: list[int], labels: list[str]) -> str:
+    return ", ".join(labels[j] for j in parents if j >= 0)
 
 
 def _show_feature(classifier: Any, name: str, console: Console) -> None:
@@ -120,19 +125,20 @@ def _show_feature(classifier: Any, name: str, console: Console) -> None:
     if name not in labels:
         raise InputError(f"the model has no feature {name!r}; {suggest(name, labels)}")
     i = labels.index(name)
-    parent, cpt = int(classifier.parents_[i]), classifier.network_.cpt(i)
-    given = encoder.value_labels(parent) if parent >= 0 else [""]
-    title = f"Probability of {name} given the class" + (f" and {labels[parent]}" if parent >= 0 else "")
+    parents, cpt = classifier.network_.members[i].tolist(), classifier.network_.cpt(i)
+    above = _names_of(parents, labels)
+    given = [", ".join(values) for values in product(*(encoder.value_labels(j) for j in parents if j >= 0))]
+    title = f"Probability of {name} given the class" + (f" and {above}" if above else "")
     console.print(title, soft_wrap=True, highlight=False, markup=False)
     table = Table()
-    if parent >= 0:
-        table.add_column(Text(labels[parent]))
+    if above:
+        table.add_column(Text(above))
     table.add_column(Text(name))
     for label in classifier.classes_.tolist():
         table.add_column(Text(str(label)), justify="right")
     lines = [(g, v) for g in range(len(given)) for v in range(cpt.shape[1])]
     for g, v in lines[:_MAX_ROWS]:
-        start = [Text(given[g] if v == 0 else "")] if parent >= 0 else []
+        start = [Text(given[g] if v == 0 else "")] if above else []
         chances = [f"{p:.4f}" for p in cpt[g, v]]
         table.add_row(*start, Text(encoder.value_labels(i)[v]), *chances, end_section=v == cpt.shape[1] - 1)
     console.print(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from numbers import Integral
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._types import FloatArray, IntArray
+from tanager._types import FloatArray
 from tanager.data import TableEncoder
 from tanager.estimators.options import check_image_shape
 from tanager.model import Network, ParentDistribution
@@ -26,12 +27,12 @@ class DrawingMixin:
     image_shape: tuple[int, int] | None
     network_: Network
     _distribution: ParentDistribution
-    parents_: IntArray
 
     def plot_structure(self, ax: Any = None, *, background: ArrayLike | None = None) -> Any:
         """Draw the parents of the features: on the pixel grid if there is an ``image_shape``, else as a tree.
 
-        The class, a parent of every feature, is left out. Wide edges are probable parents.
+        The class, a parent of every feature, is left out. Wide edges are probable parents; dotted ones are those that
+        a feature has besides another.
 
         Parameters
         ----------
@@ -51,7 +52,7 @@ class DrawingMixin:
         >>> ax = clf.plot_structure()
         """
         check_is_fitted(self)
-        parents = self.parents_
+        parents, second = self.network_.members.T
         strength = self._distribution.matrix()[np.arange(len(parents)), parents]
         image = None
         if self.image_shape is not None or background is not None:
@@ -60,7 +61,8 @@ class DrawingMixin:
             if image.size != len(parents):
                 raise ValueError(f"background must have one number for each of {len(parents)} pixels, got {image.size}")
             image = image.reshape(shape)
-        return draw_structure(parents, strength, names=self.encoder_.feature_labels, image=image, ax=ax)
+        names = self.encoder_.feature_labels
+        return draw_structure(parents, strength, second=second, names=names, image=image, ax=ax)
 
     def plot_history(self, ax: Any = None, *, column: str | None = None) -> Any:
         """Draw how training went, by epoch.
@@ -99,7 +101,8 @@ class DrawingMixin:
             class ``against``, or to their mean over all other classes. This is what the feature adds to the log-odds.
         against : class, optional
         ax : matplotlib axes, or an array of them, optional
-            As many as there are heat maps: one for each class if the feature has a parent, else one.
+            As many as there are heat maps: one for each class if the feature has a parent, else one. With two parents
+            a line is a pair of their values.
 
         Returns
         -------
@@ -117,16 +120,17 @@ class DrawingMixin:
         """
         check_is_fitted(self)
         number = self._feature_number(feature)
-        parent = int(self.parents_[number])
+        parents = [j for j in self.network_.members[number].tolist() if j >= 0]
         names = self.encoder_.feature_labels
         columns = Axis(names[number], self.encoder_.value_labels(number))
-        above = Axis(names[parent], self.encoder_.value_labels(parent)) if parent >= 0 else Axis("", [""])
+        values = [", ".join(each) for each in product(*map(self.encoder_.value_labels, parents))]
+        above = Axis(", ".join(names[j] for j in parents), values)
         classes = [f"class {name}" for name in self.classes_.tolist()]
         cpt = self.network_.cpt(number)  # [x_parent, x, c]
         if label is not None or against is not None:
             ratio, title = self._log_ratio(cpt, label, against)
             return draw_log_ratio(ratio, title, above, columns, ax=ax)
-        if parent < 0:
+        if not parents:
             rows = Axis("class", [str(name) for name in self.classes_.tolist()])
             return draw_probabilities([("", cpt[0].T)], rows, columns, ax=ax)
         panels = [(name, cpt[:, :, c]) for c, name in enumerate(classes)]

@@ -193,7 +193,7 @@ def _labels_of(encoder: TableEncoder, codes: IntArray) -> list[str]:
 
 def _distinct_parents(networks: Sequence[Network], feature: int) -> list[int]:
     """Extra parents of a feature in any of the networks, in rising order."""
-    return sorted({int(network.parents[feature]) for network in networks} - {-1})
+    return sorted({int(j) for network in networks for j in network.members[feature]} - {-1})
 
 
 def _label(feature: str, value: str, parent: str, parent_value: str) -> str:

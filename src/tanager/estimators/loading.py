@@ -85,7 +85,6 @@ def _fitted_member(model: Model, member: Member, pooled: dict[str | int, list[An
     _set_inputs(clf, model)
     clf.pooled_categories_ = pooled
     clf.network_, clf._distribution = member.network, member.distribution
-    clf.parents_ = member.network.parents
     for name, arrays in member.records.items():
         setattr(clf, f"{name}_", arrays)
     return clf

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -40,13 +40,14 @@ def make_members(template: TANClassifier, how: str, rows: Rows, seeds: Sequence[
     if how == "search":
         return [_sibling(template, seed) for seed in seeds]
     rng = np.random.default_rng(seeds[0])
+    structures: list[Any]
     if how == "cover":
-        structures = covering_paths(rows.codes.shape[1], len(seeds), rng)
+        structures = [parents.tolist() for parents in covering_paths(rows.codes.shape[1], len(seeds), rng)]
     else:
         structures = _draw_structures(_sibling(template, seeds[0]).fit_encoded(rows), len(seeds), rng)
     return [
-        _sibling(template, seed).set_params(structure=parents.tolist())
-        for seed, parents in zip(seeds, structures, strict=False)
+        _sibling(template, seed).set_params(structure=structure)
+        for seed, structure in zip(seeds, structures, strict=False)
     ]
 
 
@@ -78,8 +79,8 @@ def train_jointly(members: Sequence[TANClassifier], rows: Rows, n_jobs: int | No
     return [member.take_fitted(own) for member, own in zip(members, fitted, strict=True)]
 
 
-def _draw_structures(searcher: TANClassifier, n_draws: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Parents drawn from what a search learned; without cycles if its result has none by construction."""
+def _draw_structures(searcher: TANClassifier, n_draws: int, rng: np.random.Generator) -> list[Any]:
+    """Structures drawn from what a search learned; without cycles if its result has none by construction."""
     distribution = searcher._distribution
     sets, log_probability = distribution.parent_sets, np.log(distribution.probabilities + _LEAST)
     structures = []
@@ -89,7 +90,7 @@ def _draw_structures(searcher: TANClassifier, n_draws: int, rng: np.random.Gener
             chosen = maximum_arborescence(sets, perturbed)
         else:
             chosen = np.array([lo + perturbed[lo:hi].argmax() for lo, hi in pairwise(sets.ptr)])
-        structures.append(sets.select(chosen))
+        structures.append(sets.keep(chosen) if len(sets.pairs) else sets.select(chosen).tolist())
     return structures
 
 

@@ -24,6 +24,7 @@ _QUANTILES = 10  # bins of a numeric column that is cut at quantiles
 
 _NUMBERS = (
     "max_parents",
+    "max_table_size",
     "lam",
     "gamma",
     "eta",

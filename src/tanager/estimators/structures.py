@@ -12,6 +12,7 @@ from tanager.estimators.evidence import Evidence
 from tanager.estimators.options import check_image_shape
 from tanager.model import PAIR_SCORES
 from tanager.structure import (
+    PairRule,
     ParentSets,
     all_candidates,
     along_diagonal,
@@ -28,6 +29,7 @@ from tanager.structure import (
     row_wise,
     screened_candidates,
     subset_candidates,
+    with_pairs,
 )
 from tanager.training import AnnealedSearch, GreedySearch, StructureSearch
 
@@ -35,7 +37,10 @@ if TYPE_CHECKING:
     from tanager.estimators.tan import TANClassifier
 
 SEARCHES = ("greedy-conditional", "greedy-margin", "greedy-left-out", "annealed-margin")
-STRUCTURES = ("none", "random", "chow-liu", "tree", "subset", "all", "nearest", "free", "pseudo", *SEARCHES)
+STRUCTURES = (
+    *("none", "random", "chow-liu", "tree", "subset", "all", "nearest", "k-dependence", "free", "pseudo"),
+    *SEARCHES,
+)
 CANDIDATES = ("random", "screened", "mixed", "all")
 
 _IMAGE_ORDERINGS: dict[str, Callable[[tuple[int, int]], NDArray[np.int64]]] = {
@@ -74,7 +79,17 @@ def make_parent_sets(estimator: TANClassifier, evidence: Evidence, rng: np.rando
         return fixed_parents(maximum_spanning_tree(evidence.scores(score)))
     if structure in ("free", "pseudo"):
         return _free_candidates(estimator, evidence, rng, default="random")
-    return _ordered_candidates(estimator, evidence, rng)
+    sets = _ordered_candidates(estimator, evidence, rng)
+    return _add_pairs(sets, estimator, evidence, rng) if structure == "k-dependence" else sets
+
+
+def check_fixed(parent_sets: ParentSets, structure: Any) -> None:
+    """Refuse a search where parameters are to be set in closed form."""
+    if not parent_sets.is_fixed:
+        raise ValueError(
+            f"parameters='ml' needs one fixed structure, but structure={structure!r} is a search: use 'none', "
+            "'random', 'chow-liu' or a list of parents, or parameters='gradient'"
+        )
 
 
 def _closed_form_search(structure: Any, gamma: float) -> StructureSearch | None:
@@ -122,6 +137,16 @@ def _ordered_candidates(estimator: TANClassifier, evidence: Evidence, rng: np.ra
     return screened_candidates(scores, k, n_random=n_random, rng=rng, order=order)
 
 
+def _add_pairs(
+    parent_sets: ParentSets, estimator: TANClassifier, evidence: Evidence, rng: np.random.Generator
+) -> ParentSets:
+    """Pairs of each feature's candidates beside them, ``max_parents`` of a feature at most."""
+    k, candidates = int(estimator.max_parents), estimator.candidates or "random"
+    rule = PairRule(k, int(estimator.max_table_size) // evidence.n_classes, _n_random(candidates, k))
+    scores = evidence.scores(estimator.screening) if candidates in ("screened", "mixed") else None
+    return with_pairs(parent_sets, evidence.cards, rule, rng, scores)
+
+
 def _n_random(candidates: str, k: int) -> int:
     """How many of k candidates are random."""
     return k // 2 if candidates == "mixed" else 0
@@ -130,6 +155,8 @@ def _n_random(candidates: str, k: int) -> int:
 def _check_words(estimator: TANClassifier) -> None:
     """Refuse words for options that do not exist, whether or not this structure goes by them."""
     _clip_max_parents(estimator.max_parents, 1)
+    if int(estimator.max_table_size) != estimator.max_table_size or estimator.max_table_size < 0:
+        raise ValueError(f"max_table_size must be a whole number from 0 on, got {estimator.max_table_size!r}")
     words = {
         "candidates": (None, *CANDIDATES),
         "screening": tuple(PAIR_SCORES),

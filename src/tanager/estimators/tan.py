@@ -18,11 +18,12 @@ from tanager.estimators.evidence import Evidence
 from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.fitting import Fitted, Rows, fit_closed_form, fit_gradient, with_tables_to_fall_back_on
 from tanager.estimators.inputs import read_classes, read_table, read_weights
+from tanager.estimators.learned_structure import StructureMixin
 from tanager.estimators.options import is_free, make_binning, make_loss, make_settings
 from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.sampling import SamplingMixin
 from tanager.estimators.saving import SavingMixin
-from tanager.estimators.structures import make_parent_sets
+from tanager.estimators.structures import check_fixed, make_parent_sets
 from tanager.losses import Loss
 from tanager.model import Layout, Network, check_memory, make_layout
 from tanager.structure import ParentSets
@@ -31,7 +32,9 @@ from tanager.training import Noise, StructureSearch, TrainingSettings
 _DEFAULTS = TrainingSettings()
 
 
-class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
+class TANClassifier(
+    StructureMixin, DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, ClassifierMixin, BaseEstimator
+):
     """Tree-augmented naive Bayes classifier with a structure learned by gradient descent.
 
     The class is a parent of every feature, and each feature may have one more feature as parent. Which one is learned
@@ -49,6 +52,8 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         - "tree": the tree of largest summed ``screening`` score.
         - "subset": up to ``max_parents`` random predecessors in the ordering, and no parent.
         - "all": all predecessors in the ordering, and no parent.
+        - "k-dependence": "subset" with pairs of the candidates as further ones, so that a feature may have two extra
+          parents. Up to ``max_parents`` pairs of a feature, those whose tables are no larger than ``max_table_size``.
         - "nearest": the ``max_parents`` nearest preceding pixels of an image, and no parent.
         - "free": up to ``max_parents`` other features, without an ordering; the result is always a forest.
         - "pseudo": the same, but the result may contain cycles: it classifies, but it is then not a Bayesian network.
@@ -59,10 +64,14 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         - array-like of int: the extra parent of each feature, -1 for none.
         - ParentSets: a search space of your own.
     max_parents : int, default=8
-        Number of candidate parents K of "subset", "nearest", "free" and "pseudo"; all of them where there are fewer.
+        Number of candidate parents K of "subset", "nearest", "k-dependence", "free" and "pseudo"; all of them where
+        there are fewer.
+    max_table_size : int, default=50000
+        Largest number of entries of a table with two extra parents, ``R_a * R_b * R_i * C``; for "k-dependence".
     candidates : {None, "random", "screened", "mixed", "all"}, default=None
-        Which parents "subset", "free", "pseudo", greedy and annealed searches choose from: random ones, those of high
-        ``screening`` score, half of each, or all. None is "all" for greedy and annealed searches, else "random".
+        Which parents "subset", "k-dependence", "free", "pseudo", greedy and annealed searches choose from: random ones,
+        those of high ``screening`` score, half of each, or all. None is "all" for greedy and annealed searches, else
+        "random".
     screening : {"information", "explaining-away", "conditional", "margin"}, default="information"
         Score of a pair of features: conditional mutual information given the class, the same less that without the
         class, or what the pair adds to the conditional likelihood or to the margin of naive Bayes.
@@ -70,9 +79,9 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         How "free" keeps to forests: parents are drawn feature by feature, and the most probable forest is kept and
         trained alone for half as many epochs; or each step draws the best forest of its perturbed scores.
     ordering : None, str or array-like of int, default=None
-        Order of the features for "random", "subset", "all" and "nearest": "random", "natural" (as numbered), for images
-        "A" (row-wise), "B" (along the diagonal), "C" (centre outwards), or a permutation. None is "C" for "nearest" and
-        "random" for the others.
+        Order of the features for "random", "subset", "all", "k-dependence" and "nearest": "random", "natural" (as
+        numbered), for images "A" (row-wise), "B" (along the diagonal), "C" (centre outwards), or a permutation. None is
+        "C" for "nearest" and "random" for the others.
     image_shape : (int, int), default=None
         Rows and columns of the images whose pixels are the features, numbered row by row.
     loss : str or callable, default="hybrid"
@@ -104,7 +113,7 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
     missing : {"value", "ignore"}, default="value"
         What missing cells (NaN, None) of the training rows are: a value like others of the columns that have some, or
         unknown, so that they are left out of the counts and of the gradient. In prediction, missing cells of columns
-        that have no value for them are summed out exactly.
+        that have no value for them are summed out exactly; approximately if features have two extra parents.
     epochs, batch_size : int
         Passes over the rows, and rows of a step.
     learning_rate : float
@@ -137,8 +146,11 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
     classes_ : ndarray of shape (C,)
     parents_ : ndarray of shape (D,)
         Extra parent of each feature, -1 for none.
+    second_parents_ : ndarray of shape (D,)
+        The other extra parent of features that have two, -1 for the rest; only "k-dependence" finds any.
     parent_probabilities_ : ndarray of shape (D, D + 1)
-        Learned probability of each parent of each feature; the last column is for no parent.
+        Learned probability of each parent of each feature; the last column is for no parent. A pair of parents counts
+        for both.
     network_ : tanager.model.Network
         Structure and probabilities, over codes.
     encoder_ : tanager.data.TableEncoder
@@ -149,7 +161,9 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         Loss, error, mean entropy of the parent distribution, learning rate and tau of each epoch.
     parent_path_ : dict of ndarray
         How the parent distribution sharpened: "epoch" (S,), "probability" (S, E) of the candidates, and the "child" and
-        "parent" (E,) of each, -1 for none. S is 0 if there was no search.
+        "parent" (E,) of each, -1 for none; D + p is the pair ``parent_pairs_[p]``. S is 0 if there was no search.
+    parent_pairs_ : ndarray of shape (P, 2)
+        Pairs of parents that were candidates.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (D,)
         Only if X has column names that are all text.
@@ -178,6 +192,7 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         structure: str | ArrayLike | ParentSets | StructureSearch = "subset",
         *,
         max_parents: int = 8,
+        max_table_size: int = 50_000,
         candidates: Literal["random", "screened", "mixed", "all"] | None = None,
         screening: Literal["information", "explaining-away", "conditional", "margin"] = "information",
         free: Literal["project", "arborescence"] = "project",
@@ -211,6 +226,7 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
     ) -> None:
         self.structure = structure
         self.max_parents = max_parents
+        self.max_table_size = max_table_size
         self.candidates = candidates
         self.screening = screening
         self.free = free
@@ -267,7 +283,7 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         layout = self.lay_out(rows, seed)
         check_memory(layout)
         if self.parameters == "ml":
-            self._check_fixed(layout)
+            check_fixed(layout.parent_sets, self.structure)
             fitted = fit_closed_form(layout, rows, self.smoothing, self._n_threads())
         else:
             fitted = fit_gradient(
@@ -287,7 +303,6 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         self.network_, self._distribution = fitted.network, fitted.distribution
         self.history_ = fitted.history.to_arrays()
         self.parent_path_ = fitted.path.to_arrays(fitted.distribution.parent_sets)
-        self.parents_ = self.network_.parents
         return self
 
     def encode_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Rows:
@@ -323,13 +338,6 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
         parent_sets = make_parent_sets(self, evidence, np.random.default_rng(seed))
         return make_layout(parent_sets, cards, len(self.classes_))
 
-    def _check_fixed(self, layout: Layout) -> None:
-        if not layout.parent_sets.is_fixed:
-            raise ValueError(
-                f"parameters='ml' needs one fixed structure, but structure={self.structure!r} is a search: use 'none', "
-                "'random', 'chow-liu' or a list of parents, or parameters='gradient'"
-            )
-
     def memory_needed(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:
         """Bytes that a fit to these rows would take beyond the table itself: codes, classes, order and tables.
 
@@ -354,12 +362,6 @@ class TANClassifier(DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, C
             layout, _ = with_tables_to_fall_back_on(layout)
         of_rows = rows.codes.nbytes + 2 * rows.y.nbytes + (0 if rows.weight is None else rows.weight.nbytes)
         return of_rows + layout.training_bytes
-
-    @property
-    def parent_probabilities_(self) -> FloatArray:
-        """Learned probability of each parent of each feature, (D, D + 1); the last column is for no parent."""
-        check_is_fitted(self)
-        return self._distribution.matrix()
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each row together with each class, shape (N, C)."""

@@ -202,6 +202,11 @@ def _terms_of(clf: Any) -> tuple[list[Term], FloatArray]:
             "an ensemble that averages probabilities is not a sum of tables: export one with combine='log'"
         )
     networks = [member.network_ for member in getattr(clf, "estimators_", [clf])]
+    if any(network.has_pairs for network in networks):
+        raise ValueError(
+            "features with two extra parents cannot be exported as integer tables; fit with another structure than "
+            "'k-dependence', or export as ONNX"
+        )
     merged: dict[tuple[int, int], FloatArray] = {}
     for network in networks:
         for term in _network_terms(network):

@@ -31,6 +31,8 @@ class Codes:
 
 def write_network(graph: GraphWriter, codes: Codes, network: Network) -> str:
     """Log-joint double[N, C] of one network; terms that need an unknown value are left out if it has a cycle."""
+    if network.has_pairs:
+        return _write_open_lines(graph, codes, network)
     if not network.is_bayesian_network:
         return _write_lines(graph, codes, network.layout.tables, network.theta, network.log_prior)
     exact, lines = graph.branch(), graph.branch()
@@ -43,6 +45,8 @@ def write_network(graph: GraphWriter, codes: Codes, network: Network) -> str:
 
 def write_average(graph: GraphWriter, codes: Codes, average: LogAverage) -> str:
     """Mean log-joint double[N, C] of networks: one sum of lines if all is known, else each network for itself."""
+    if len(average.pairs):
+        return graph.mean(*(write_network(graph, codes, network) for network in average.members))
     exact, lines = graph.branch(), graph.branch()
     each = [
         _write_messages(exact, codes, network)
@@ -79,6 +83,31 @@ def _write_lines(graph: GraphWriter, codes: Codes, tables: Tables, theta: FloatA
     terms = graph.cast(graph.add("Gather", graph.constant(arena), line, axis=0), np.float64)
     total = graph.add("ReduceSum", terms, graph.constant(np.array([1], np.int64)), keepdims=0)
     return graph.add("Add", total, graph.constant(np.asarray(log_prior, np.float64)))
+
+
+def _write_open_lines(graph: GraphWriter, codes: Codes, network: Network) -> str:
+    """Sum of lines of tables that have some for unknown values too, for features with up to two parents."""
+    tables = network.open_tables().tables
+    arena = np.concatenate([table.reshape(-1, network.n_classes) for table in tables])
+    n_lines = np.array([table[..., 0].size for table in tables])
+    child = np.arange(network.n_features)
+    # Without a parent, a feature reads its own code in place of one, times zero.
+    first, second = np.where(network.members >= 0, network.members, child[:, None]).T
+    by_second = np.array([table.shape[2] for table in tables])
+    by_first = by_second * np.array([table.shape[1] for table in tables])
+    strides = np.where(network.members.T >= 0, [by_first, by_second], 0)
+    known = graph.add("Min", codes.name, graph.constant(np.array(codes.cards, np.int64)))
+
+    def scaled(features: IntArray, stride: IntArray) -> str:
+        column = graph.add("Gather", known, graph.constant(features.astype(np.int64)), axis=1)
+        return graph.add("Mul", column, graph.constant(stride.astype(np.int64)))
+
+    line = graph.add("Add", scaled(first, strides[0]), scaled(second, strides[1]))
+    line = graph.add("Add", line, known)
+    line = graph.add("Add", line, graph.constant((np.cumsum(n_lines) - n_lines).astype(np.int64)))
+    terms = graph.add("Gather", graph.constant(arena), line, axis=0)
+    total = graph.add("ReduceSum", terms, graph.constant(np.array([1], np.int64)), keepdims=0)
+    return graph.add("Add", total, graph.constant(np.asarray(network.log_prior, np.float64)))
 
 
 def _write_messages(graph: GraphWriter, codes: Codes, network: Network) -> str:

@@ -47,8 +47,10 @@ def to_pyagrum(clf: TANClassifier, target: str = "class") -> Any:
         for parent in tables.parent_variables(feature):
             bn.addArc(parent.name, variable.name)
         # The arcs were added class first, and pyAgrum has the last arc's parent as the first axis: [x_parent, c, x].
-        cpt = np.ascontiguousarray(tables.cpts[feature].transpose(0, 2, 1))
-        bn.cpt(variable.name)[:] = cpt[0] if tables.parents[feature] < 0 else cpt
+        n_values = [len(tables.features[parent].states) for parent in tables.parents[feature]]
+        cpt = tables.cpts[feature].transpose(0, 2, 1)
+        cpt = cpt.reshape(*n_values, *cpt.shape[1:])
+        bn.cpt(variable.name)[:] = np.ascontiguousarray(cpt.swapaxes(0, 1) if len(n_values) == 2 else cpt)
     return bn
 
 

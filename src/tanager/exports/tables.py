@@ -54,23 +54,23 @@ class NetworkTables:
     ----------
     target : Variable
     features : tuple of Variable, length D
-    parents : tuple of int, length D
-        The extra parent of each feature, -1 for none.
+    parents : tuple of tuples of int, length D
+        The extra parents of each feature: none, one or two.
     prior : float64 array of shape (C,)
     cpts : tuple of float64 arrays
-        Each ``[x_parent, x_feature, c]``, summing to one over ``x_feature``; without a parent the first axis is 1.
+        Each ``[x_parent, x_feature, c]``, summing to one over ``x_feature``; without a parent the first axis is 1, and
+        with two it has all pairs of values, those of the second parent running fastest.
     """
 
     target: Variable
     features: tuple[Variable, ...]
-    parents: tuple[int, ...]
+    parents: tuple[tuple[int, ...], ...]
     prior: NDArray[np.float64]
     cpts: tuple[NDArray[np.float64], ...]
 
     def parent_variables(self, feature: int) -> list[Variable]:
-        """The class and, if there is one, the extra parent of a feature, in this order."""
-        parent = self.parents[feature]
-        return [self.target] if parent < 0 else [self.target, self.features[parent]]
+        """The class and the extra parents of a feature, in this order."""
+        return [self.target, *(self.features[parent] for parent in self.parents[feature])]
 
 
 def network_tables(clf: TANClassifier, target: str = "class") -> NetworkTables:
@@ -109,7 +109,7 @@ def network_tables(clf: TANClassifier, target: str = "class") -> NetworkTables:
     return NetworkTables(
         target=variables[0],
         features=tuple(variables[1:]),
-        parents=tuple(network.parents.tolist()),
+        parents=tuple(tuple(j for j in parents if j >= 0) for parents in network.members.tolist()),
         prior=_padded(prior / prior.sum(), is_distribution=True, axis=0),
         cpts=tuple(_normalised_cpt(network, feature) for feature in range(network.n_features)),
     )
@@ -160,7 +160,9 @@ def bayesian_network(clf: Any) -> Network:
             "an ensemble is not one network; export each of its estimators_ instead, or the whole as ONNX or C"
         )
     network: Network = clf.network_
-    cycle = find_cycle(network.parents)
+    if network.has_pairs and not network.is_bayesian_network:
+        raise ValueError("the parents form a cycle, so this is no Bayesian network; export it as ONNX")
+    cycle = None if network.has_pairs else find_cycle(network.parents)
     if cycle is not None:
         labels = clf.encoder_.feature_labels
         names = " -> ".join(repr(labels[feature]) for feature in [*cycle, cycle[0]])
@@ -240,7 +242,11 @@ def _normalised_cpt(network: Network, feature: int) -> NDArray[np.float64]:
     cpt = network.cpt(feature)
     cpt = cpt / cpt.sum(axis=1, keepdims=True)
     cpt = _padded(_padded(cpt, is_distribution=True, axis=1), is_distribution=False, axis=2)
-    return cpt if network.parents[feature] < 0 else _padded(cpt, is_distribution=False, axis=0)
+    cards = [int(network.cards[parent]) for parent in network.members[feature] if parent >= 0]
+    table = cpt.reshape(*cards, *cpt.shape[1:])
+    for axis in range(len(cards)):
+        table = _padded(table, is_distribution=False, axis=axis)
+    return table.reshape(-1, *cpt.shape[1:])
 
 
 def _padded(table: NDArray[np.float64], *, is_distribution: bool, axis: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from tanager._types import FloatArray, IntArray
 from tanager.files.container import Arrays
 from tanager.files.header import Fields, shortened
 from tanager.model import Layout, Network, ParentDistribution, make_layout
-from tanager.structure import ParentSets
+from tanager.structure import ParentSets, members_of
 
 RECORDS = ("history", "parent_path")
 """Records of training that a file may hold, each a mapping of arrays by name."""
@@ -46,6 +46,7 @@ def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, N
     network, sets = member.network, member.distribution.parent_sets
     arrays = {
         f"{name}.parents": network.parents,
+        **_pack_pairs(name, network.layout.parent_sets),
         f"{name}.theta": network.theta[: network.layout.size],
         f"{name}.log_prior": network.log_prior,
         f"{name}.phi": member.distribution.phi,
@@ -66,14 +67,16 @@ def unpack_network(
     """The member that `pack_network` has turned into arrays, with everything in it checked."""
     n_features = len(cards)
     parents = arrays.take(f"{name}.parents", "int64", length=n_features)
-    own = make_layout(ParentSets(np.arange(n_features + 1), parents.astype(np.int32)), cards, n_classes)
+    pairs = _unpack_pairs(arrays, name)
+    kept = ParentSets(np.arange(n_features + 1), parents, None, pairs)
+    own = make_layout(kept, cards, n_classes)
     theta = np.zeros(_checked_arena_size(own, arrays, f"{name}.theta"), np.float32)
     theta[: own.size] = arrays.take(f"{name}.theta", "float32", length=own.size)
     log_prior = arrays.take(f"{name}.log_prior", "float64", length=n_classes)
     _check_probabilities(own, theta, log_prior, name)
     sets = unpack_parent_sets(arrays, f"{name}.candidates", entry.take("is_ordered", bool), n_features)
     phi = arrays.take(f"{name}.phi", "float32", "float64", length=sets.n_candidates)
-    _check_phi(phi, sets, parents, name)
+    _check_phi(phi, sets, kept, name)
     records = _unpack_records(name, entry, arrays)
     _check_records(records, sets, name)
     return Member(Network(parents, own, theta, log_prior), ParentDistribution(sets, phi), records, options)
@@ -82,6 +85,7 @@ def unpack_network(
 def pack_parent_sets(name: str, sets: ParentSets) -> dict[str, NDArray[Any]]:
     """Turn a search space into arrays."""
     arrays: dict[str, NDArray[Any]] = {f"{name}.ptr": sets.ptr, f"{name}.parents": sets.parents}
+    arrays |= _pack_pairs(name, sets)
     if sets.order is not None:
         arrays[f"{name}.order"] = sets.order
     return arrays
@@ -93,13 +97,29 @@ def unpack_parent_sets(arrays: Arrays, name: str, is_ordered: bool, n_features: 
     parents = arrays.take(f"{name}.parents", "int32")
     if ptr.size and (ptr.min() < 0 or ptr.max() > parents.size):
         raise ValueError(f"array '{name}.ptr' points beyond the candidates")
-    return ParentSets(ptr, parents, arrays.take(f"{name}.order", "int64") if is_ordered else None)
+    pairs = _unpack_pairs(arrays, name)
+    return ParentSets(ptr, parents, arrays.take(f"{name}.order", "int64") if is_ordered else None, pairs)
+
+
+def _pack_pairs(name: str, sets: ParentSets) -> dict[str, NDArray[Any]]:
+    """Pairs of parents, if there are any."""
+    return {f"{name}.pairs": sets.pairs.ravel()} if sets.pairs.size else {}
+
+
+def _unpack_pairs(arrays: Arrays, name: str) -> NDArray[np.int64]:
+    if f"{name}.pairs" not in arrays.names:
+        return np.empty((0, 2), np.int64)
+    pairs = arrays.take(f"{name}.pairs", "int64")
+    if not pairs.size or pairs.size % 2:
+        raise ValueError(f"array '{name}.pairs' must hold two features for each pair, got {pairs.size} numbers")
+    return pairs.reshape(-1, 2)
 
 
 def _checked_arena_size(layout: Layout, arrays: Arrays, name: str) -> int:
     """Number of entries to allocate for the tables, once it is known that the file has as many."""
     # In exact numbers: a product of large numbers of values might overflow in an array.
-    cards, n_classes = layout.tables.cards.tolist(), layout.n_classes
+    cards, n_classes = layout.cards.tolist(), layout.n_classes
+    cards += [cards[a] * cards[b] for a, b in layout.pairs.tolist()] + [1]
     size = sum(cards[j] * cards[i] * n_classes for i, j in enumerate(layout.tables.parent.tolist()))
     if arrays.size_of(name) != size:
         raise ValueError(f"array {name!r} must have {size} entries, got {arrays.size_of(name)}")
@@ -122,14 +142,12 @@ def _check_probabilities(layout: Layout, theta: FloatArray, log_prior: FloatArra
         raise ValueError(f"probabilities of the classes in {name!r} do not sum to one")
 
 
-def _check_phi(phi: FloatArray, sets: ParentSets, parents: IntArray, name: str) -> None:
-    """Check that phi gives a distribution, and that the parents are among the candidates."""
+def _check_phi(phi: FloatArray, sets: ParentSets, kept: ParentSets, name: str) -> None:
+    """Check that phi gives a distribution, and that the parents kept are among the candidates."""
     highest = np.maximum.reduceat(phi, sets.ptr[:-1])
     if np.isnan(phi).any() or not np.isfinite(highest).all():
         raise ValueError(f"array '{name}.phi' does not give probabilities")
-    n_features = sets.n_features
-    edges = _children(sets) * (n_features + 1) + sets.parents
-    if not np.isin(np.arange(n_features) * (n_features + 1) + parents, edges).all():
+    if not np.isin(_edges(kept), _edges(sets)).all():
         raise ValueError(f"a parent in '{name}.parents' is not one of the feature's candidates")
 
 
@@ -162,6 +180,13 @@ def _check_records(records: Mapping[str, Mapping[str, NDArray[Any]]], sets: Pare
         raise ValueError(f"the parent path of {name!r} is not that of its candidates")
     if not np.isfinite(path["probability"]).all():
         raise ValueError(f"the parent path of {name!r} has probabilities that are not finite")
+
+
+def _edges(sets: ParentSets) -> IntArray:
+    """A number for the child and the parents of each candidate, int64[E], which does not depend on those of pairs."""
+    size = sets.n_features + 1
+    members = members_of(sets.parents, sets.pairs, sets.n_features) + 1
+    return (_children(sets) * size + members[:, 0]) * size + members[:, 1]
 
 
 def _children(sets: ParentSets) -> IntArray:

@@ -31,13 +31,28 @@ class OpenTables:
     cpts : list of D float64 arrays
         Probabilities ``[x_a * R_b + x_b, x_i, c]``.
     cards : int64 array of shape (D,)
+
+    Attributes
+    ----------
+    tables : list of D float64 arrays
+
+    Examples
+    --------
+    Feature 1 is feature 0 with probability 0.9, and feature 0 is 1 with probability 0.8; there is one class.
+
+    >>> cpts = [np.array([[[0.2], [0.8]]]), np.array([[[0.9], [0.1]], [[0.1], [0.9]]])]
+    >>> tables = OpenTables(np.array([[-1, -1], [0, -1]]), cpts, np.array([2, 2]))
+    >>> np.exp(tables.terms(1, np.array([[1, 1], [2, 1], [2, 2]]))).round(2)  # code 2 is unknown
+    array([[0.9 ],
+           [0.74],
+           [1.  ]])
     """
 
     def __init__(self, members: NDArray[np.int64], cpts: list[FloatArray], cards: IntArray) -> None:
         self._members = members
         order = dependence_order(members)
         marginals: dict[int, FloatArray] = {}
-        self._tables: dict[int, FloatArray] = {}
+        found: dict[int, FloatArray] = {}
         for i in range(len(cpts)) if order is None else order.tolist():
             a, b = members[i].tolist()
             shape = (1 if a < 0 else cards[a], 1 if b < 0 else cards[b], *cpts[i].shape[1:])
@@ -49,12 +64,13 @@ class OpenTables:
             marginals[i] = table[-1, -1]
             with np.errstate(divide="ignore"):
                 log_table = np.log(table)
-            self._tables[i] = np.concatenate([log_table, np.zeros_like(log_table[:, :, :1])], axis=2)
+            found[i] = np.concatenate([log_table, np.zeros_like(log_table[:, :, :1])], axis=2)
+        self.tables = [found[i] for i in range(len(cpts))]
 
     def terms(self, feature: int, codes: IntArray) -> FloatArray:
         """Log-probability of a feature in each row and class, float64[N, C]."""
         x_a, x_b = (codes[:, j] if j >= 0 else 0 for j in self._members[feature].tolist())
-        return self._tables[feature][x_a, x_b, codes[:, feature]]
+        return self.tables[feature][x_a, x_b, codes[:, feature]]
 
 
 def _mean(table: FloatArray, axis: int, marginal: FloatArray | None) -> FloatArray:

@@ -136,7 +136,7 @@ class Network:
     def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray, n_threads: int) -> None:
         """Fill the given rows, whose unknown values are summed out."""
         if self.has_pairs:
-            tables, part = self._open_tables(), codes[rows]
+            tables, part = self.open_tables(), codes[rows]
             log_joint[rows] = self.log_prior + sum(tables.terms(i, part) for i in range(self.n_features))
             return
         forest = self.forest()
@@ -147,7 +147,8 @@ class Network:
         with Crew(n_threads) as crew:
             crew.run(sum_out, crew.split(len(rows)))
 
-    def _open_tables(self) -> OpenTables:
+    def open_tables(self) -> OpenTables:
+        """Tables with lines for unknown values, as networks in which features have two parents read them."""
         return OpenTables(self.members, [self.cpt(i) for i in range(self.n_features)], self.cards)
 
     def forest(self) -> Forest:
@@ -168,7 +169,7 @@ class Network:
         """
         evidence = read_evidence(self.cards, self.n_classes, codes)
         if self.has_pairs:
-            tables = self._open_tables()
+            tables = self.open_tables()
             return np.stack([tables.terms(i, evidence.codes) for i in range(self.n_features)], axis=1)
         terms = np.empty((evidence.n_rows, self.n_features, self.n_classes))
         with Crew(n_threads) as crew:

@@ -24,6 +24,7 @@ def draw_structure(
     parents: IntArray,
     strength: FloatArray | None = None,
     *,
+    second: IntArray | None = None,
     names: list[str] | None = None,
     image: FloatArray | None = None,
     ax: Axes | None = None,
@@ -38,6 +39,8 @@ def draw_structure(
         Extra parent of each feature, -1 for none.
     strength : float array of shape (D,), optional
         Width of the arrows, from 0 to 1, for instance the probability of the parent.
+    second : int array of shape (D,), optional
+        The other parent of features that have two, -1 for the rest: dotted arrows.
     names : list of str, optional
         Feature names. They are written for up to 64 features.
     image : float array of shape (rows, columns), optional
@@ -54,11 +57,13 @@ def draw_structure(
     if ax is None:
         _, ax = import_matplotlib("pyplot").subplots(figsize=_figure_size(parents, image), layout="constrained")
     if image is not None:
-        _draw_on_grid(ax, parents, widths, image)
+        places = _draw_on_grid(ax, parents, widths, image)
     elif n_features <= _MOST_LINES:
-        _draw_lines(ax, parents, widths, names or [str(i) for i in range(n_features)])
+        places = _draw_lines(ax, parents, widths, names or [str(i) for i in range(n_features)])
     else:
-        _draw_levels(ax, parents, widths)
+        places = _draw_levels(ax, parents, widths)
+    if second is not None:
+        _draw_arrows(ax, places, np.asarray(second), widths, bend=0.3, scale=0.7, linestyle=":")
     ax.set_axis_off()
     return ax
 
@@ -83,16 +88,17 @@ def _figure_size(parents: IntArray, image: FloatArray | None) -> tuple[float, fl
     return (4.5 + 0.4 * depth, 0.9 + 0.27 * len(parents))
 
 
-def _draw_on_grid(ax: Any, parents: IntArray, widths: FloatArray, image: FloatArray) -> None:
+def _draw_on_grid(ax: Any, parents: IntArray, widths: FloatArray, image: FloatArray) -> NDArray[np.float64]:
     high = float(np.max(image)) or 1.0  # a blank image stays blank
     ax.imshow(image, cmap="Greys", alpha=0.5, vmin=min(float(np.min(image)), 0.0), vmax=high)
     places = np.stack(np.unravel_index(np.arange(image.size), image.shape)[::-1], axis=1).astype(float)
     scale = min(1.0, 16 / max(image.shape))
     _draw_arrows(ax, places, parents, widths, bend=0.18, scale=scale)
     _draw_points(ax, places, parents, scale)
+    return places
 
 
-def _draw_lines(ax: Any, parents: IntArray, widths: FloatArray, names: list[str]) -> None:
+def _draw_lines(ax: Any, parents: IntArray, widths: FloatArray, names: list[str]) -> NDArray[np.float64]:
     """A line for each feature, below its parent and indented, so that no label meets another or an edge."""
     row, depth = lay_out_tree(parents)
     places = np.column_stack([depth, -row]).astype(float)
@@ -116,12 +122,14 @@ def _draw_lines(ax: Any, parents: IntArray, widths: FloatArray, names: list[str]
     ax.set_ylim(-len(parents) + 0.3, 1.4 if is_root.any() else 0.7)
     if is_root.any():
         ax.legend(loc="upper left", fontsize="small", frameon=False, borderaxespad=0, handletextpad=0.2)
+    return places
 
 
-def _draw_levels(ax: Any, parents: IntArray, widths: FloatArray) -> None:
+def _draw_levels(ax: Any, parents: IntArray, widths: FloatArray) -> NDArray[np.float64]:
     places = _forest_places(parents)
     _draw_arrows(ax, places, parents, widths, bend=0.0, scale=0.6)
     _draw_points(ax, places, parents, 0.7)
+    return places
 
 
 def _draw_points(ax: Any, places: NDArray[np.float64], parents: IntArray, scale: float) -> None:
@@ -133,7 +141,14 @@ def _draw_points(ax: Any, places: NDArray[np.float64], parents: IntArray, scale:
 
 
 def _draw_arrows(
-    ax: Any, places: NDArray[np.float64], parents: IntArray, widths: FloatArray, *, bend: float, scale: float
+    ax: Any,
+    places: NDArray[np.float64],
+    parents: IntArray,
+    widths: FloatArray,
+    *,
+    bend: float,
+    scale: float,
+    linestyle: str = "-",
 ) -> None:
     for child, parent in enumerate(parents.tolist()):
         if parent < 0:
@@ -151,6 +166,7 @@ def _draw_arrows(
                 "shrinkA": 2,
                 "shrinkB": 4 * scale,
                 "connectionstyle": f"arc3,rad={bend}",
+                "linestyle": linestyle,
             },
         )
 
