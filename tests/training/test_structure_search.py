@@ -15,8 +15,8 @@ from tests.oracles import loss_oracle, model_oracle
 from tests.strategies import SEEDS
 
 SEARCHES = [
-    GreedySearch("conditional"),
-    GreedySearch("margin"),
+    GreedySearch("conditional", tolerance=0.0),
+    GreedySearch("margin", tolerance=0.0),
     GreedySearch("margin", gamma=3.0, is_lazy=False),
     GreedySearch("conditional", leaves_out=True),
     AnnealedSearch(n_moves=400),
@@ -141,6 +141,17 @@ def test_limits_and_reports():
     assert seen[0][1] < seen[1][1] == found.score
 
 
+def test_a_lazy_search_ends_when_little_is_gained():
+    rows = make_rows(3, n_rows=300)
+    layout = make_layout(pseudo_candidates(5), [3] * 5, 3)
+    patient, hasty = (
+        GreedySearch("conditional", tolerance=share).run(layout, rows, 1.0, np.random.default_rng(0))
+        for share in (0.0, 0.99)
+    )
+    assert 0 < hasty.n_moves <= patient.n_moves
+    assert hasty.score <= patient.score
+
+
 def test_only_candidates_are_taken():
     rows = make_rows(3)
     sets = screened_candidates(np.random.default_rng(0).random((5, 5)), 1)
@@ -156,6 +167,7 @@ def test_only_candidates_are_taken():
         (lambda: GreedySearch("likelihood"), "score must be 'conditional' or 'margin'"),
         (lambda: GreedySearch(gamma=0.0), "gamma"),
         (lambda: GreedySearch(max_moves=0), "max_moves must be a whole number"),
+        (lambda: GreedySearch(tolerance=-1.0), "tolerance"),
         (lambda: AnnealedSearch(n_moves=2.5), "n_moves must be a whole number"),
         (lambda: AnnealedSearch(max_rows=-1), "max_rows"),
         (lambda: AnnealedSearch(temperature=(1.0, 0.0)), "temperature"),

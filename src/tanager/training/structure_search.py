@@ -69,6 +69,9 @@ class GreedySearch:
     is_lazy : bool
         Whether gains found before other moves were made are taken as estimates, so that only the most promising moves
         are scored again; when none of them gains any more, all are. Else all moves are scored after each.
+    tolerance : float
+        A lazy search ends when all moves since they were last scored together have added less than this share of the
+        score.
     leaves_out : bool
         Whether a row is scored by tables that were counted without it. The literature does not; without it, scores
         favour large tables.
@@ -95,6 +98,7 @@ class GreedySearch:
     score: Literal["conditional", "margin"] = "conditional"
     gamma: float = 1.0
     is_lazy: bool = True
+    tolerance: float = 1e-4
     leaves_out: bool = False
     max_moves: int | None = None
     max_rows: int | None = 20_000
@@ -102,6 +106,8 @@ class GreedySearch:
     def __post_init__(self) -> None:
         _check_score(self.score, self.gamma)
         _check_limits(max_moves=self.max_moves, max_rows=self.max_rows)
+        if not 0 <= self.tolerance < 1:
+            raise ValueError(f"tolerance must be at least 0 and below 1, got {self.tolerance!r}")
 
     def run(
         self,
@@ -123,14 +129,15 @@ class GreedySearch:
             log_joint = scorer.log_joint(selected)
             score = scorer.score_of(selected, log_joint)
             scores = scorer.all_scores(selected, log_joint, crew)
-            n_before = n_moves
+            n_before, before = n_moves, score
             for improved in _climb(scorer, selected, log_joint, score, scores):
                 n_moves, score = n_moves + 1, improved
                 if report is not None:
                     report(n_moves, score)
                 if n_moves >= most or not self.is_lazy:
                     break
-            if n_moves == n_before or n_moves >= most:
+            is_slow = self.is_lazy and score - before < self.tolerance * abs(score)
+            if n_moves == n_before or n_moves >= most or is_slow:
                 return Found(selected, score, n_moves)
 
 
