@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from tanager._threads import Crew
-from tanager.kernels.classes import STEPS, short_width, shorten_lines, steps_per_unit
+from tanager.kernels.classes import BOTTOM, STEPS_PER_UNIT, short_width, shorten_lines
 from tanager.model.classifying import pays_to_shorten, settle_classes
 from tests.strategies import make_model, models
 
@@ -39,7 +39,7 @@ def test_rows_that_are_left_are_close(n_features, n_classes):
     for dtype in (np.uint8, np.uint16, np.int32):
         classes, is_settled = settle(model, model.codes.astype(dtype))
         assert classes[is_settled].tolist() == log_joint.argmax(axis=1)[is_settled].tolist()
-        behind = (ranked[:, -1] - ranked[:, -2]) * steps_per_unit(n_features)
+        behind = (ranked[:, -1] - ranked[:, -2]) * STEPS_PER_UNIT
         assert (behind[~is_settled] < 2 * n_features + 8).all()
         assert is_settled.mean() > 0.9
 
@@ -83,10 +83,26 @@ def test_row_that_no_class_can_have_is_left():
 
 
 def test_steps_of_a_line():
-    lines = np.array([[-1.0, -3.0, -2.25], [-np.inf, -5.0, -1e9]], np.float32)
+    step = 1 / STEPS_PER_UNIT
+    lines = np.array([[-1, -1 - 4 * step, -1 - 2.6 * step], [-np.inf, -5.0, -1e9]], np.float32)
     shortened = np.zeros((2, 8), np.int16)
-    shorten_lines(lines, 2.0, shortened)
-    assert shortened.tolist() == [[0, -4, -3, 0, 0, 0, 0, 0], [-STEPS - 1, 0, -STEPS - 1, 0, 0, 0, 0, 0]]
+    shorten_lines(lines, shortened)
+    assert shortened.tolist() == [[0, -4, -3, 0, 0, 0, 0, 0], [BOTTOM, 0, BOTTOM, 0, 0, 0, 0, 0]]
+
+
+def test_best_class_that_reached_the_bottom_is_left():
+    """Class 0 is behind by 120 in one feature, where 96 is the bottom, and ahead by 100 in another: it is not best."""
+    model = make_model([[-1]] * 20, [1] * 20, 2, seed=0, n_rows=3)
+    model.prior[:] = np.log(0.5)
+    model.theta[:] = 0.0
+    tables = model.theta.reshape(20, 2)
+    tables[0, 0], tables[18, 1] = -120.0, -100.0
+    classes, is_settled = settle(model, model.codes)
+    assert not is_settled.any()
+    tables[18, 1] = -90.0
+    classes, is_settled = settle(model, model.codes)
+    assert is_settled.all()
+    assert (classes == 1).all()
 
 
 def test_few_rows_do_not_pay():

@@ -1,8 +1,9 @@
 """The most probable class of rows, in sums of 16-bit integers.
 
 To find the class, the line of a table can be shifted as a whole and need not be exact. Here every line is stored as
-steps below its highest entry, ``STEPS`` of them to the full depth, in 16 bits each: a quarter of what double precision
-has to move. Sums saturate at the bottom: a class that has fallen so deep stays there, since no entry is above zero.
+steps below its highest entry, in 16 bits each: a quarter of what double precision has to move. The lines of 16 slots
+are added in 16 bits and these sums in 32. A sum that reaches the bottom stays there, since no entry is above zero; it
+is then too high, so a class with such a sum cannot be told to be the best.
 
 Each of the D + 1 terms is wrong by at most half a step. So where the second best class is more than D + 1 steps behind,
 the best is the one that exact sums would give. The other rows, and those with unknown values, are left to the caller.
@@ -10,7 +11,7 @@ the best is the one that exact sums would give. The other rows, and those with u
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +19,26 @@ from numpy.typing import NDArray
 from tanager._jit import inlined, kernel
 from tanager._types import FloatArray, IntArray, Tables
 from tanager.kernels.lanes import (
+    add_long,
     add_short,
-    highest_short,
+    highest,
+    lengthen,
     load,
+    lower,
     lowest_bit,
     n_lanes,
-    reaching_short,
+    reaching,
     short_zeros,
     store,
 )
 from tanager.kernels.words import load_word, store_word
 
-STEPS = 32767
-BOTTOM = -STEPS - 1
+BOTTOM = -32768  # of a sum of 16 bits
+IMPOSSIBLE = -(2**26)  # start of a sum of 32 bits that no other class can fall below
+
+# Steps to a difference of one in log-probability. The most probable class is, in each slot, somewhat less probable than
+# the best one of that slot: over 16 slots it was at most 86 below on the paper's data sets, where 96 is the bottom.
+STEPS_PER_UNIT = 341.0
 
 _BLOCK = 64  # rows that are worked on at a time
 _CHUNK = 16  # slots whose lines are added before the sums are put down
@@ -45,20 +53,11 @@ def short_width(n_classes: int) -> int:
     return 8 if n_classes <= 8 else 16 if n_classes <= 16 else -(-n_classes // 32) * 32
 
 
-def steps_per_unit(n_features: int) -> float:
-    """Steps to a difference of one in log-probability.
-
-    The less deep, the finer the steps. The most probable class is, summed over the features, a good deal less probable
-    than the best one of each feature, and the more so the more features there are; classes further down do not matter.
-    """
-    return STEPS / (64.0 + 10.0 * math.sqrt(n_features))
-
-
 @kernel
-def shorten_lines(lines: FloatArray, scale: float, shortened: IntArray) -> None:
+def shorten_lines(lines: FloatArray, shortened: IntArray) -> None:
     """Fill ``shortened[L, P]`` with the steps of each of ``lines[L, C]`` below its highest entry."""
     n_classes = lines.shape[1]
-    bottom, factor, half = np.float32(BOTTOM), np.float32(scale), np.float32(0.5)
+    bottom, factor, half = np.float32(BOTTOM), np.float32(STEPS_PER_UNIT), np.float32(0.5)
     for k in range(lines.shape[0]):
         line, out = lines[k], shortened[k]
         top = line[0]
@@ -124,9 +123,9 @@ def _turn_block(codes: IntArray, turned: IntArray) -> None:
 
 
 @kernel
-def _take_out_unknown(turned: IntArray, cards: IntArray, is_settled: NDArray[np.bool_]) -> None:
+def _take_out_unknown(turned: IntArray, cards: IntArray, is_unknown: IntArray, is_settled: NDArray[np.bool_]) -> None:
     """Mark rows with an unknown value as not settled, and let them read the first line of every table."""
-    is_unknown = np.zeros(_BLOCK, np.uint8)
+    is_unknown[:] = 0
     for i in range(turned.shape[0] - 1):
         line, card = turned[i], turned.dtype.type(cards[i])
         for n in range(_BLOCK):
@@ -149,64 +148,68 @@ def _fill_places(turned: IntArray, tables: Tables, first: int, width: int, n_cla
             out[n] = start + np.int32(x_parent[n]) * by_parent + np.int32(x_child[n]) * by_child
 
 
-@kernel
-def _put_everywhere(like, prior: IntArray, sums: IntArray) -> None:  # type: ignore[no-untyped-def]
-    """Start all sums with the prior."""
-    flat, width = sums.reshape(-1), sums.shape[1]
-    for n in range(_BLOCK):
-        for c in range(0, width, n_lanes(like)):
-            store(flat, n * width + c, load(prior, c, like))
+class _Sums(NamedTuple):
+    """Sums of a block of rows."""
+
+    totals: IntArray  # int32[64, P]
+    lowest: IntArray  # int16[64, P]: the lowest of the sums of 16 bits that make up a total
 
 
 @kernel
-def _add_chunk(like, lines: IntArray, places: IntArray, sums: IntArray) -> None:  # type: ignore[no-untyped-def]
-    """Add to ``sums[64, P]`` the lines at the places of some slots."""
-    flat, width = sums.reshape(-1), sums.shape[1]
+def _add_chunk(like, long, is_first: bool, prior, lines, places: IntArray, sums: _Sums) -> None:  # type: ignore[no-untyped-def]
+    """Add to the sums, or to the prior if they are the first, the lines at the places of some slots."""
+    totals, lowest, width = sums.totals.reshape(-1), sums.lowest.reshape(-1), sums.totals.shape[1]
     for n in range(_BLOCK):
         for c in range(0, width, n_lanes(like)):
-            total = load(flat, n * width + c, like)
+            part = like
             for k in range(places.shape[0]):
-                total = add_short(total, load(lines, np.int64(places[k, n]) + c, like))
-            store(flat, n * width + c, total)
+                part = add_short(part, load(lines, np.int64(places[k, n]) + c, like))
+            place = n * width + c
+            if is_first:
+                store(totals, place, add_long(load(prior, c, long), lengthen(part)))
+                store(lowest, place, part)
+            else:
+                store(totals, place, add_long(load(totals, place, long), lengthen(part)))
+                store(lowest, place, lower(load(lowest, place, like), part))
 
 
 @kernel
-def _settle(like, sums: IntArray, slack: int, classes: IntArray, is_settled: NDArray[np.bool_]) -> None:  # type: ignore[no-untyped-def]
+def _settle(long, sums: _Sums, slack: int, classes: IntArray, is_settled: NDArray[np.bool_]) -> None:  # type: ignore[no-untyped-def]
     """Fill in the class of rows where no other is within the slack of the best; the others are not settled."""
-    flat, width = sums.reshape(-1), sums.shape[1]
+    totals, width = sums.totals.reshape(-1), sums.totals.shape[1]
     for n in range(classes.shape[0]):
-        top = highest_short(load(flat, n * width, like))
-        for c in range(n_lanes(like), width, n_lanes(like)):
-            top = max(top, highest_short(load(flat, n * width + c, like)))
-        bound = max(top - slack, BOTTOM)
-        near = reaching_short(load(flat, n * width, like), bound)
+        top = highest(load(totals, n * width, long))
+        for c in range(n_lanes(long), width, n_lanes(long)):
+            top = max(top, highest(load(totals, n * width + c, long)))
+        near = reaching(load(totals, n * width, long), top - slack)
         best, is_alone = lowest_bit(near), near & (near - 1) == 0
-        for c in range(n_lanes(like), width, n_lanes(like)):
-            more = reaching_short(load(flat, n * width + c, like), bound)
+        for c in range(n_lanes(long), width, n_lanes(long)):
+            more = reaching(load(totals, n * width + c, long), top - slack)
             if more != 0:
                 best, is_alone = c + lowest_bit(more), near == 0 and more & (more - 1) == 0
                 near = more
         classes[n] = best
-        is_settled[n] &= is_alone
+        is_settled[n] &= is_alone and sums.lowest[n, best] > BOTTOM
 
 
 @kernel
 def _run(like, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled):  # type: ignore[no-untyped-def]
-    n_slots, width = tables.child.shape[0], prior.shape[0]
+    """`network_classes` with as many lanes as ``like`` has."""
+    n_slots, width, long = tables.child.shape[0], prior.shape[0], lengthen(like)
     turned = np.zeros((codes.shape[1] + 1, _BLOCK), codes.dtype)
+    is_unknown = np.empty(_BLOCK, np.uint8)
     places = np.empty((_CHUNK, _BLOCK), np.int32)
-    sums = np.empty((_BLOCK, width), np.int16)
+    sums = _Sums(np.empty((_BLOCK, width), np.int32), np.empty((_BLOCK, width), np.int16))
     slack = n_slots + n_slots // 32 + 3
     for start in range(lo, hi, _BLOCK):
         stop = min(start + _BLOCK, hi)
         _turn_block(codes[start:stop], turned)
-        _take_out_unknown(turned, tables.cards, is_settled[start:stop])
-        _put_everywhere(like, prior, sums)
+        _take_out_unknown(turned, tables.cards, is_unknown, is_settled[start:stop])
         for first in range(0, n_slots, _CHUNK):
             part = places[: min(_CHUNK, n_slots - first)]
             _fill_places(turned, tables, first, width, n_classes, part)
-            _add_chunk(like, lines, part, sums)
-        _settle(like, sums, slack, classes[start:stop], is_settled[start:stop])
+            _add_chunk(like, long, first == 0, prior, lines, part, sums)
+        _settle(long, sums, slack, classes[start:stop], is_settled[start:stop])
 
 
 @kernel
@@ -223,8 +226,8 @@ def network_classes(
 ) -> None:
     """Fill rows lo to hi of ``classes[N]`` with the most probable class, where that is settled.
 
-    ``lines[L, P]`` and ``prior[P]``, flat and shortened, are filled up with zeros and with the bottom; each slot has
-    one table. ``codes`` is row-major.
+    ``lines[L, P]`` is shortened, filled up with zeros, and flat; ``prior[P]`` is in the same steps, int32, and filled
+    up with what is impossible. Each slot has one table. ``codes`` is row-major.
     """
     width = prior.shape[0]
     if width == 8:

@@ -25,18 +25,20 @@ from numpy.typing import NDArray
 
 LANES, MANY_LANES = 8, 16
 
+_NUMBERS = {"float32": ir.FloatType(), "int16": ir.IntType(16), "int32": ir.IntType(32)}
+
 _CACHE_LINE = 64  # bytes
 
 _WIDE = ir.VectorType(ir.DoubleType(), LANES)
 
 
 class LanesType(types.Type):
-    """The numba type of so many floats, or 16-bit integers if they are short."""
+    """The numba type of so many numbers."""
 
-    def __init__(self, count: int, *, is_short: bool = False) -> None:
-        super().__init__(name=f"{'int16' if is_short else 'float32'}x{count}")
-        self.vector = ir.VectorType(ir.IntType(16) if is_short else ir.FloatType(), count)
-        self.align = 2 if is_short else 4
+    def __init__(self, count: int, number: str = "float32") -> None:
+        super().__init__(name=f"{number}x{count}")
+        self.vector = ir.VectorType(_NUMBERS[number], count)
+        self.align = np.dtype(number).itemsize
 
 
 class WideLanesType(types.Type):
@@ -67,7 +69,7 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
-def _zeros(count: Any, *, is_short: bool) -> Any:
+def _zeros(count: Any, number: str) -> Any:
     """Signature and code of so many zeros."""
     if not isinstance(count, types.IntegerLiteral):
         raise TypingError("the number of lanes must be written out")
@@ -75,19 +77,19 @@ def _zeros(count: Any, *, is_short: bool) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return ir.Constant(signature.return_type.vector, None)
 
-    return LanesType(count.literal_value, is_short=is_short)(count), generate
+    return LanesType(count.literal_value, number)(count), generate
 
 
 @intrinsic(prefer_literal=True)
 def zeros(typing_context: Any, count: Any) -> Any:
     """So many zeros, as floats."""
-    return _zeros(count, is_short=False)
+    return _zeros(count, "float32")
 
 
 @intrinsic(prefer_literal=True)
 def short_zeros(typing_context: Any, count: Any) -> Any:
     """So many zeros, as 16-bit integers."""
-    return _zeros(count, is_short=True)
+    return _zeros(count, "int16")
 
 
 @intrinsic
@@ -177,10 +179,11 @@ def total(typing_context: Any, a: Any) -> Any:
 
 
 def _call(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
-    """Call a function of the compiler that is named after the type of its arguments."""
+    """Call a function of the compiler that is named after the type of its arguments, lanes of integers."""
+    vector = arguments[0].type
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
-    count = arguments[0].type.count
-    return builder.call(builder.module.declare_intrinsic(f"{name}.v{count}i16", fnty=kind), arguments)
+    name = f"{name}.v{vector.count}i{vector.element.width}"
+    return builder.call(builder.module.declare_intrinsic(name, fnty=kind), arguments)
 
 
 @intrinsic
@@ -194,25 +197,55 @@ def add_short(typing_context: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def highest_short(typing_context: Any, a: Any) -> Any:
-    """The highest of lanes of 16-bit integers."""
+def lower(typing_context: Any, a: Any, b: Any) -> Any:
+    """The lower of two integers, lane by lane."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        highest = _call(builder, "llvm.vector.reduce.smax", ir.IntType(16), arguments)
-        return builder.sext(highest, ir.IntType(64))
+        return _call(builder, "llvm.smin", signature.return_type.vector, arguments)
+
+    return a(a, a), generate
+
+
+@intrinsic
+def lengthen(typing_context: Any, a: Any) -> Any:
+    """Integers of 16 bits as integers of 32."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.sext(arguments[0], signature.return_type.vector)
+
+    return LanesType(a.vector.count, "int32")(a), generate
+
+
+@intrinsic
+def add_long(typing_context: Any, a: Any, b: Any) -> Any:
+    """Sum of 32-bit integers, lane by lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.add(*arguments)
+
+    return a(a, a), generate
+
+
+@intrinsic
+def highest(typing_context: Any, a: Any) -> Any:
+    """The highest of lanes of integers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        top = _call(builder, "llvm.vector.reduce.smax", signature.args[0].vector.element, arguments)
+        return builder.sext(top, ir.IntType(64))
 
     return numba.int64(a), generate
 
 
 @intrinsic
-def reaching_short(typing_context: Any, a: Any, bound: Any) -> Any:
-    """The lanes of 16-bit integers that are at least ``bound``, as bits of an integer, the first lane lowest."""
+def reaching(typing_context: Any, a: Any, bound: Any) -> Any:
+    """The lanes of integers that are at least ``bound``, as bits of an integer, the first lane lowest."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         vector = signature.args[0].vector
         undefined = ir.Constant(vector, ir.Undefined)
         first = ir.Constant(ir.IntType(32), 0)
-        bound = builder.insert_element(undefined, builder.trunc(arguments[1], ir.IntType(16)), first)
+        bound = builder.insert_element(undefined, builder.trunc(arguments[1], vector.element), first)
         everywhere = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
         is_reached = builder.icmp_signed(">=", arguments[0], builder.shuffle_vector(bound, undefined, everywhere))
         return builder.zext(builder.bitcast(is_reached, ir.IntType(vector.count)), ir.IntType(64))

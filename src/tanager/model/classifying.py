@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.kernels.classes import BOTTOM, network_classes, short_width, shorten_lines, steps_per_unit
+from tanager.kernels.classes import IMPOSSIBLE, STEPS_PER_UNIT, network_classes, short_width, shorten_lines
 from tanager.kernels.lanes import aligned_zeros
 from tanager.model.layout import Layout
 
@@ -35,13 +35,13 @@ def settle_classes(
     codes : int array of shape (N, D), C-contiguous
     crew : Crew
     """
-    n_classes, scale = layout.n_classes, steps_per_unit(layout.parent_sets.n_features)
+    n_classes = layout.n_classes
     width = short_width(n_classes)
     lines = aligned_zeros((layout.size // n_classes, width), np.int16)
-    shorten_lines(theta[: layout.size].reshape(-1, n_classes), scale, lines)
-    prior = np.full((1, width), BOTTOM, np.int16)
-    shorten_lines(log_prior.astype(np.float32)[np.newaxis], scale, prior)
+    shorten_lines(theta[: layout.size].reshape(-1, n_classes), lines)
+    prior = np.full(width, IMPOSSIBLE, np.int32)
+    prior[:n_classes] = np.maximum(np.rint(log_prior * STEPS_PER_UNIT), IMPOSSIBLE)
     classes, is_settled = np.empty(len(codes), np.int64), np.empty(len(codes), np.bool_)
-    model = (lines.reshape(-1), prior[0], layout.tables, n_classes)
+    model = (lines.reshape(-1), prior, layout.tables, n_classes)
     crew.run(network_classes, crew.split(len(codes)), *model, codes, classes, is_settled)
     return classes, is_settled
