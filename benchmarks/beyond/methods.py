@@ -19,6 +19,8 @@ BATCH_SIZES = {"letter": 100, "satimage": 50, "usps": 100, "mnist": 250, "digits
 
 EPOCHS = {"letter": 60, "satimage": 60, "usps": 60, "mnist": 40, "digits": 20}
 
+_N_FEATURES = {"letter": 16, "satimage": 36, "usps": 256, "mnist": 196, "digits": 64}
+
 Options = dict[str, Any]
 
 
@@ -69,6 +71,12 @@ def _ensemble(*, of: Options, **fixed: Any) -> Callable[[str, Options, int], Any
     return make
 
 
+def _cover(dataset: str, options: Options, seed: int) -> Any:
+    """Half as many members as features hold every pair once; no more than 30, for time and memory."""
+    n_members = min(30, (_N_FEATURES[dataset] + 1) // 2)
+    return _ensemble(of=_COVER, n_members=n_members, members="cover", training="joint")(dataset, options, seed)
+
+
 def _boosting(dataset: str, options: Options, seed: int) -> Any:
     return HistGradientBoostingClassifier(random_state=seed, **options)
 
@@ -78,35 +86,73 @@ def _logistic(dataset: str, options: Options, seed: int) -> Any:
     return make_pipeline(encoder, LogisticRegression(max_iter=1000, **options))
 
 
-_MARGINS = {"lam": (10.0, 100.0), "gamma": (2.0, 10.0)}
+# Few values for each method, so that all have the same budget: four trials.
+_MARGINS = {"lam": (10.0, 100.0), "gamma": (5.0, 50.0)}
+_SMOOTH = {"lam": (30.0,), "gamma": (5.0, 50.0), "smoothness": (0.01, 0.1)}
+_JOINT = {"gamma": (10.0, 30.0), "smoothness": (0.003, 0.03)}
+
+_DROPOUT: Options = {"parent_dropout": 0.2}
+_COVER: Options = {"lam": 100.0, "eta": 1.0, "parent_dropout": 0.2, "learning_rate": 0.3}
+
+_ONE, _SEVERAL, _BASELINE = "one network", "several networks", "baseline"
 
 METHODS = {
-    "chow-liu-ml": Method(
-        "Chow-Liu, maximum likelihood", "one network", _single(structure="chow-liu", parameters="ml")
+    "nb": Method("naive Bayes", _ONE, _single(structure="none"), _MARGINS),
+    "chow-liu-ml": Method("Chow-Liu, maximum likelihood", _ONE, _single(structure="chow-liu", parameters="ml")),
+    "chow-liu": Method("Chow-Liu", _ONE, _single(structure="chow-liu"), _MARGINS),
+    "chow-liu-dropout": Method("Chow-Liu, dropout", _ONE, _single(structure="chow-liu", **_DROPOUT), _MARGINS),
+    "chow-liu-smooth": Method(
+        "Chow-Liu, dropout, smoothness", _ONE, _single(structure="chow-liu", **_DROPOUT), _SMOOTH
     ),
-    "chow-liu": Method("Chow-Liu", "one network", _single(structure="chow-liu"), _MARGINS),
-    "chow-liu-dropout": Method(
-        "Chow-Liu, parent dropout", "one network", _single(structure="chow-liu", parent_dropout=0.2), _MARGINS
-    ),
-    "subset": Method("TAN Subset, K = 8", "one network", _single(structure="subset"), _MARGINS),
-    "subset-dropout": Method(
-        "TAN Subset, K = 8, parent dropout", "one network", _single(structure="subset", parent_dropout=0.1), _MARGINS
-    ),
+    "subset": Method("TAN Subset, K = 8", _ONE, _single(structure="subset"), _MARGINS),
+    "subset-dropout": Method("TAN Subset, dropout", _ONE, _single(structure="subset", **_DROPOUT), _MARGINS),
+    "subset-smooth": Method("TAN Subset, dropout, smoothness", _ONE, _single(structure="subset", **_DROPOUT), _SMOOTH),
     "free-project": Method(
-        "free, projected once", "one network", _single(structure="free", free="project", parent_dropout=0.1), _MARGINS
+        "free, projected once, dropout, smoothness",
+        _ONE,
+        _single(structure="free", free="project", candidates="mixed", **_DROPOUT),
+        _SMOOTH,
     ),
     "free-arborescence": Method(
-        "free, a forest at every step",
-        "one network",
-        _single(structure="free", free="arborescence", parent_dropout=0.1),
-        _MARGINS,
+        "free, a forest at every step, dropout, smoothness",
+        _ONE,
+        _single(structure="free", free="arborescence", candidates="mixed", **_DROPOUT),
+        _SMOOTH,
     ),
-    "ensemble-search": Method(
-        "10 searched trees, log average",
-        "several networks",
-        _ensemble(of={"structure": "subset"}, n_members=10),
-        _MARGINS,
+    "greedy-conditional": Method(
+        "hill climbing on the conditional likelihood",
+        _ONE,
+        _single(structure="greedy-conditional", **_DROPOUT),
+        _SMOOTH,
     ),
-    "logistic": Method("logistic regression, one-hot", "baseline", _logistic, {"C": (0.1, 1.0)}),
-    "boosting": Method("histogram gradient boosting", "baseline", _boosting, {"learning_rate": (0.05, 0.1)}),
+    "greedy-left-out": Method(
+        "hill climbing on the left-out margin", _ONE, _single(structure="greedy-left-out", **_DROPOUT), _SMOOTH
+    ),
+    "annealed-margin": Method(
+        "simulated annealing on the margin", _ONE, _single(structure="annealed-margin", **_DROPOUT), _SMOOTH
+    ),
+    "k-dependence": Method("two extra parents", _SEVERAL, _single(structure="k-dependence", **_DROPOUT), _SMOOTH),
+    "ensemble-probability": Method(
+        "10 searched trees, mean probability",
+        _SEVERAL,
+        _ensemble(of={"structure": "subset", **_DROPOUT}, n_members=10, combine="probability"),
+        _SMOOTH,
+    ),
+    "ensemble-log": Method(
+        "10 searched trees, mean log-probability",
+        _SEVERAL,
+        _ensemble(of={"structure": "subset", **_DROPOUT}, n_members=10),
+        _SMOOTH,
+    ),
+    "ensemble-joint": Method(
+        "10 searched trees, trained jointly",
+        _SEVERAL,
+        _ensemble(of={"structure": "subset", **_COVER}, n_members=10, training="joint"),
+        _JOINT,
+    ),
+    "cover-joint": Method("a cover of pairs, trained jointly", _SEVERAL, _cover, _JOINT),
+    "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, {"C": (0.03, 0.1, 0.3, 1.0)}),
+    "boosting": Method(
+        "histogram gradient boosting", _BASELINE, _boosting, {"learning_rate": (0.05, 0.1), "max_iter": (100, 300)}
+    ),
 }
