@@ -369,7 +369,7 @@ def test_numbers_of_any_type_will_do(iris, scale):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("structure", "tree", "structure must be one of 'none', 'random', 'chow-liu', .* got 'tree'"),
+        ("structure", "bush", "structure must be one of 'none', 'random', 'chow-liu', .* got 'bush'"),
         ("structure", 5, "structure as a list must hold one integer for each feature"),
         ("structure", None, "structure as a list must hold one integer for each feature"),
         ("structure", [0.5] * 4, "structure as a list must hold one integer for each feature"),
