@@ -7,6 +7,7 @@ and rows come from a NumPy generator with a seed that Hypothesis chooses.
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from hypothesis import strategies as st
@@ -46,8 +47,14 @@ class Model:
 
     @cached_property
     def parent(self):
-        """Parent of each candidate, -1 for none."""
-        return [j for parents in self.parent_sets.to_lists() for j in parents]
+        """Parent of each candidate, a column of `wide_rows`; -1 for none."""
+        return self.parent_sets.parents.tolist()
+
+    @property
+    def wide_rows(self):
+        """Codes of the rows with a column more for each pair of parents, which the oracles take for features."""
+        pairs = self.parent_sets.pairs.tolist()
+        return np.array([[*row, *(row[a] * self.cards[b] + row[b] for a, b in pairs)] for row in self.codes.tolist()])
 
     @cached_property
     def ptr(self):
@@ -56,7 +63,8 @@ class Model:
     @cached_property
     def shapes(self):
         """Shape [R_parent or 1, R_child, C] of each candidate's table."""
-        n_values = {NO_PARENT: 1, **dict(enumerate(self.cards))}
+        n_pair_values = [self.cards[a] * self.cards[b] for a, b in self.parent_sets.pairs]
+        n_values = {NO_PARENT: 1, **dict(enumerate([*self.cards, *n_pair_values]))}
         return [(n_values[j], n_values[i], self.n_classes) for i, j in zip(self.child, self.parent, strict=True)]
 
     def arena(self):
@@ -84,13 +92,13 @@ class Model:
 
     def log_joint(self, selected):
         """Log-joint of the rows, by the oracle."""
-        return model_oracle.log_joint(self.tables(), self.prior, self.child, self.parent, selected, self.codes)
+        return model_oracle.log_joint(self.tables(), self.prior, self.child, self.parent, selected, self.wide_rows)
 
     def gradients(self, grad):
         """Gradients of tables, prior and phi for a gradient of the log-joint, by the oracle."""
         selected, soft = self.sample()
         structure = (self.child, self.parent, selected, soft, self.tau)
-        return model_oracle.gradients(self.tables(), self.prior, *structure, self.codes, grad, self.ptr)
+        return model_oracle.gradients(self.tables(), self.prior, *structure, self.wide_rows, grad, self.ptr)
 
     def state(self) -> TrainState:
         """A state of training with these parameters and without momentum."""
@@ -129,7 +137,9 @@ def make_model(candidates, cards, n_classes, seed, *, order=None, n_rows=9, spre
 
 
 @st.composite
-def models(draw, *, max_features=5, max_card=4, max_classes=4, max_rows=12, is_ordered=None, is_fixed=False):
+def models(
+    draw, *, max_features=5, max_card=4, max_classes=4, max_rows=12, is_ordered=None, is_fixed=False, has_pairs=False
+):
     """Models of every shape: constant features, one feature, one class and one row among them."""
     n_features = draw(st.integers(1, max_features))
     cards = draw(st.lists(st.integers(1, max_card), min_size=n_features, max_size=n_features))
@@ -140,7 +150,7 @@ def models(draw, *, max_features=5, max_card=4, max_classes=4, max_rows=12, is_o
         others = [j for j in range(n_features) if j != i]
         if order is not None:
             others = order[: order.index(i)]
-        choices = st.sampled_from([NO_PARENT, *others])
+        choices = st.sampled_from([NO_PARENT, *others, *(combinations(sorted(others), 2) if has_pairs else ())])
         candidates.append(draw(st.lists(choices, min_size=1, max_size=1 if is_fixed else None, unique=True)))
     return make_model(
         candidates,

@@ -144,6 +144,23 @@ def test_pyagrum_on_random_networks(model):
         assert not found[:, model.n_classes :].any()
 
 
+@settings(max_examples=20, deadline=None)
+@given(models(is_ordered=True, is_fixed=True, max_features=4, max_card=3, max_rows=6, has_pairs=True))
+def test_two_parents_on_random_networks(model):
+    clf = random_classifier(model)
+    expected = clf_proba(clf, model.codes)
+    found = pyagrum_probabilities(to_pyagrum(clf), evidence(clf, model.codes))
+    np.testing.assert_allclose(found[:, : model.n_classes], expected, atol=2e-6, rtol=0)
+    cpds = {cpd.variable: cpd for cpd in to_pgmpy(clf).get_cpds()}
+    tables = network_tables(clf)
+    for feature, variable in enumerate(tables.features):
+        axes = [tables.target.name, *(tables.features[j].name for j in tables.parents[feature])]
+        assert cpds[variable.name].variables == [variable.name, *axes]
+        values = np.moveaxis(cpds[variable.name].values, 1, -1)  # [x, x_a, x_b, c]
+        flat = np.moveaxis(values.reshape(len(values), -1, values.shape[-1]), 0, 1)
+        np.testing.assert_allclose(flat, tables.cpts[feature])
+
+
 AWKWARD = [
     "table",
     "Default3",

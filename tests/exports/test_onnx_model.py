@@ -5,6 +5,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 from tanager import TANClassifier, TANEnsembleClassifier
@@ -164,7 +165,9 @@ def test_no_rows(iris):
 
 
 @settings(max_examples=40, deadline=None)
-@given(models(is_fixed=True, max_features=4, max_card=3, max_rows=6))
+@given(
+    st.booleans().flatmap(lambda pairs: models(is_fixed=True, max_features=4, max_card=3, max_rows=6, has_pairs=pairs))
+)
 def test_random_networks(model):
     clf = random_classifier(model)
     exported = to_onnx(clf, inputs="codes")

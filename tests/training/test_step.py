@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from tanager._threads import Crew
 from tanager._types import Adam
@@ -106,7 +107,7 @@ def check_step(model, kind, *, is_weighted):
     value, grad = kind.oracle(log_joint, model.y, weight)
     in_loops = model.gradients(grad)
     structure = (model.child, model.parent, model.ptr)
-    batch = (model.noise, model.tau, model.codes, model.y)
+    batch = (model.noise, model.tau, model.wide_rows, model.y)
     by_torch = torch_oracle.gradients(model.tables(), model.prior, model.phi, *structure, *batch, kind.in_torch, weight)
 
     recorded, state = Recorded(kind.loss), model.state()
@@ -127,7 +128,7 @@ def check_step(model, kind, *, is_weighted):
 
 
 @BY_LOSS
-@given(model=models())
+@given(model=st.one_of(models(), models(has_pairs=True)))
 @settings(max_examples=15)
 def test_gradients_equal_both_oracles(name, model):
     if LOSSES[name].has_kink:
@@ -144,6 +145,7 @@ SHAPES = {
     "eight classes": ([[-1], [-1, 0]], [2, 3], 8),
     "nineteen classes": ([[-1], [-1, 0], [1, 0]], [2, 3, 2], 19),
     "fixed": ([[-1], [0], [0]], [2, 3, 2], 3),
+    "pairs": ([[-1], [-1, 0], [(0, 1), 1], [-1, (0, 1), (1, 2), 2]], [2, 3, 2, 2], 3),
 }
 
 
@@ -157,11 +159,11 @@ def test_gradients_of_every_shape(name, shape, n_rows):
 
 
 @pytest.mark.parametrize("optimiser", ["dense", "selected"])
-@pytest.mark.parametrize("name", ["nll", "conditional", "numpy"])
-def test_several_steps_with_sampled_structures(name, optimiser):
+@pytest.mark.parametrize(("name", "shape"), [("nll", "ragged"), ("conditional", "pairs"), ("numpy", "ragged")])
+def test_several_steps_with_sampled_structures(name, shape, optimiser):
     """The whole step again and again, phi included, against the oracle with unnormalised tables."""
     kind, rate = LOSSES[name], 0.05
-    model = make_model(*SHAPES["ragged"], seed=2, n_rows=12)
+    model = make_model(*SHAPES[shape], seed=2, n_rows=12)
     rng = np.random.default_rng(3)
     options = TrainingSettings(optimiser=optimiser, structure_learning_rate=0.2)
     state, stepper = model.state(), Stepper(model.layout, kind.loss, options, 12)
@@ -177,10 +179,10 @@ def test_several_steps_with_sampled_structures(name, optimiser):
         selected, soft = model_oracle.sample(phi, noise, model.ptr, tau)
         seen.add(tuple(selected))
         structure = (model.child, model.parent, selected)
-        log_joint = model_oracle.log_joint(tables, prior, *structure, model.codes)
+        log_joint = model_oracle.log_joint(tables, prior, *structure, model.wide_rows)
         _, grad = kind.oracle(log_joint, model.y, model.weight)
         table_slopes, prior_slope, phi_slope = model_oracle.gradients(
-            tables, prior, *structure, soft, tau, model.codes, grad, model.ptr
+            tables, prior, *structure, soft, tau, model.wide_rows, grad, model.ptr
         )
         for e, slope in enumerate(table_slopes):
             if optimiser == "dense" or e in selected:
@@ -197,24 +199,26 @@ def test_several_steps_with_sampled_structures(name, optimiser):
     assert state.step == 7
 
 
-@given(model=models(), seed=SEEDS)
+@given(model=models(has_pairs=True), seed=SEEDS)
 @settings(max_examples=25)
 def test_terms_with_an_unknown_value_are_left_out(model, seed):
     """From the log-joint and from every gradient; the loss here is the sum of the log-joint times given numbers."""
     rng = np.random.default_rng(seed)
     grad = rng.normal(size=(len(model.y), model.n_classes)).astype(np.float32)
     is_hidden = rng.random(model.codes.shape) < 0.3
+    of_pairs = [is_hidden[:, pair].any(axis=1) for pair in model.parent_sets.pairs]
+    is_open = np.column_stack([is_hidden, *of_pairs])
     tables = model.tables()
     slopes, weight_gradient = [], []
     log_joint = np.tile(model.prior.astype(np.float64), (len(model.y), 1))
     selected, soft = model.sample()
     for e, (i, j) in enumerate(zip(model.child, model.parent, strict=True)):
-        is_known = ~(is_hidden[:, i] | (j != -1) & is_hidden[:, j])
+        is_known = ~(is_open[:, i] | (j != -1) & is_open[:, j])
         known = (is_known[:, None] * grad).astype(np.float64)
         structure = (model.child, model.parent, [e], np.ones(len(tables)), 1.0)
-        slope, *_ = model_oracle.gradients(tables, model.prior, *structure, model.codes, known, model.ptr)
+        slope, *_ = model_oracle.gradients(tables, model.prior, *structure, model.wide_rows, known, model.ptr)
         slopes.append(slope[e] * (e in selected))
-        cells = [model_oracle.cell(e, model.child, model.parent, row) for row in model.codes]
+        cells = [model_oracle.cell(e, model.child, model.parent, row) for row in model.wide_rows]
         terms = np.array([model_oracle.log_softmax_table(tables[e])[cell] for cell in cells])
         weight_gradient.append((known * terms).sum())
         log_joint += (e in selected) * is_known[:, None] * terms
