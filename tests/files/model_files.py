@@ -38,7 +38,7 @@ def small_classifier():
 def small_ensemble():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (30, 3)), rng.integers(0, 3, 30)
-    sets = ParentSets.from_lists([[-1], [-1, 0], [-1, 0, 1]], order=[0, 1, 2])
+    sets = ParentSets.from_lists([[-1], [-1, 0], [(0, 1), 0, 1]], order=[0, 1, 2])
     member = TANClassifier(sets, epochs=2, binning="none", ordering=np.array([2, 0, 1]))
     return TANEnsembleClassifier(member, n_members=2, random_state=0).fit(X, y)
 
