@@ -259,8 +259,9 @@ def _print_recoveries(records: list[Record], console: Console) -> None:
         if record.result.recovered is not None:
             found, n_edges = record.result.recovered
             spec = record.spec
+            rates = f"learning rates {spec.learning_rate} and {spec.structure_learning_rate}"
             console.print(
-                f"{spec.dataset}, fold {spec.fold}, learning rate {spec.learning_rate}, {spec.epochs} epochs: "
+                f"{spec.dataset}, fold {spec.fold}, {rates}, {spec.epochs} epochs: "
                 f"{found} of {n_edges} edges of the Chow-Liu tree recovered",
                 highlight=False,
             )

@@ -165,11 +165,15 @@ def _recovery(records: Sequence[Record]) -> str:
     runs = [record for record in records if record.spec.method == "recover" and record.result.recovered is not None]
     if not runs:
         return f"{text}\n\nNo runs yet."
-    lines = ["| data set | fold | learning rate | epochs | edges found |", "|---|---:|---:|---:|---:|"]
+    lines = [
+        "| data set | fold | learning rate of tables | of the parent distribution | epochs | edges found |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
     names = list(CATALOGUE)
     for record in sorted(runs, key=lambda run: (names.index(run.spec.dataset), run.spec.fold, run.spec.to_json())):
         spec, (found, n_edges) = record.spec, record.result.recovered or (0, 0)
-        lines.append(f"| {spec.dataset} | {spec.fold} | {spec.learning_rate} | {spec.epochs} | {found} of {n_edges} |")
+        rates = f"{spec.learning_rate} | {spec.structure_learning_rate}"
+        lines.append(f"| {spec.dataset} | {spec.fold} | {rates} | {spec.epochs} | {found} of {n_edges} |")
     return f"{text}\n\n" + "\n".join(lines)
 
 
