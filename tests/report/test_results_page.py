@@ -33,7 +33,7 @@ def test_page_of_results(tmp_path):
     assert "| letter | TAN Subset | 8.73 | 8.84 | – | 1 / 0 |" in page
     assert "| letter | 4 of 5 within 0.35 points or better | TAN All, +1.24 | yes |" in page
     assert "| letter | pseudo-TAN | 7.98 | 8.01 | – | 1 / 0 |" in page
-    assert "| letter | 1 | 0.1 | 500 | 14 of 14 |" in page
+    assert "| letter | 1 | 0.1 | 0.0003 | 500 | 14 of 14 |" in page
     # All K cost as the one that was run: 15,000 times 25 seconds.
     assert "| the grid | 15,000 of 500 epochs | 104.2 |" in page
     assert "| `--search` | 27 of 55 epochs, 9 of 166 epochs, 3 of 500 epochs | 0.06 |" in page
