@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from joblib import Memory
+
+from benchmarks.beyond import comparison, trials
+from benchmarks.beyond.__main__ import main
+from benchmarks.beyond.methods import METHODS, make_model
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(trials, "_memory", Memory(tmp_path / "cache", verbose=0))
+    return tmp_path
+
+
+def test_page_has_what_was_compared(cache, capsys):
+    page = cache / "page.md"
+    main(["digits", "--method", "nb", "--method", "chow-liu-ml", "--seeds", "2", "--page", str(page)])
+    text = page.read_text()
+    assert "| naive Bayes | lam " in text
+    assert "| Chow-Liu, maximum likelihood |" in text
+    assert "digits, nb, seed 1: tested" in capsys.readouterr().out
+
+
+def test_options_are_selected_on_validation_rows(cache, monkeypatch):
+    errors = {(10.0, 5.0): 4.0, (10.0, 50.0): 2.0, (100.0, 5.0): 3.0, (100.0, 50.0): 5.0}
+    tested = []
+
+    def invent(dataset, fold, method, options, seed, part):
+        if part == "test":
+            tested.append((dict(options), seed))
+            return trials.Outcome(float(seed), 1.0, 7)
+        return trials.Outcome(errors[options["lam"], options["gamma"]], 1.0, 7)
+
+    monkeypatch.setattr(comparison, "run_trial", invent)
+    *_, line = comparison.compare("digits", "nb", n_seeds=3)
+    assert line.options == [{"lam": 10.0, "gamma": 50.0}]
+    assert line.validation_error == 2.0
+    assert [seed for _, seed in tested] == [0, 1, 2]
+    assert line.mean == 1.0
+    assert line.standard_error == pytest.approx(1 / np.sqrt(3))
+
+
+def test_a_trial_is_made_once(cache, monkeypatch):
+    first = trials.run_trial("digits", 1, "chow-liu-ml", {}, 0, "validation")
+    monkeypatch.setattr(trials, "make_model", None)
+    assert trials.run_trial("digits", 1, "chow-liu-ml", {}, 0, "validation") == first
+
+
+def test_validation_rows_are_not_trained_on():
+    data = trials.load_dataset("digits", 1)
+    X, y, X_other, y_other = trials._parts(data, "validation")
+    assert len(y) + len(y_other) == len(data.y_train)
+    assert len(y_other) == round(0.2 * len(data.y_train))
+    assert len(X) == len(y)
+    assert len(X_other) == len(y_other)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_made(method):
+    options = METHODS[method].grid()[0]
+    assert hasattr(make_model("letter", method, options, 0), "fit")
