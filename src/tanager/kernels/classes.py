@@ -11,6 +11,7 @@ the best is the one that exact sums would give. The other rows, and those with u
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +82,7 @@ _ONES, _TWOS, _FOURS = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FF
 _BYTE, _TWO_BYTES, _FOUR_BYTES = np.uint64(8), np.uint64(16), np.uint64(32)
 
 
-@kernel
+@inlined
 def _turn_bytes(codes: IntArray, start: int, n_columns: int, turned: IntArray, place: int) -> None:
     """Turn eight rows of bytes by eight columns, ``codes`` from ``start`` on, into lines of ``turned``, flat both."""
     w0, w1 = load_word(codes, start), load_word(codes, start + n_columns)
@@ -100,8 +101,14 @@ def _turn_bytes(codes: IntArray, start: int, n_columns: int, turned: IntArray, p
     w1, w5 = _swap(w1, w5, _FOURS, _FOUR_BYTES)
     w2, w6 = _swap(w2, w6, _FOURS, _FOUR_BYTES)
     w3, w7 = _swap(w3, w7, _FOURS, _FOUR_BYTES)
-    for k, word in enumerate((w0, w1, w2, w3, w4, w5, w6, w7)):
-        store_word(turned, place + k * _BLOCK, word)
+    store_word(turned, place, w0)
+    store_word(turned, place + _BLOCK, w1)
+    store_word(turned, place + 2 * _BLOCK, w2)
+    store_word(turned, place + 3 * _BLOCK, w3)
+    store_word(turned, place + 4 * _BLOCK, w4)
+    store_word(turned, place + 5 * _BLOCK, w5)
+    store_word(turned, place + 6 * _BLOCK, w6)
+    store_word(turned, place + 7 * _BLOCK, w7)
 
 
 @kernel
@@ -115,14 +122,12 @@ def _turn_block(codes: IntArray, turned: IntArray) -> None:
         return
     flat, flat_turned = codes.reshape(-1), turned.reshape(-1)
     for n in range(0, _BLOCK, 8):
-        for i in range(0, n_columns - 7, 8):
-            _turn_bytes(flat, n * n_columns + i, n_columns, flat_turned, i * _BLOCK + n)
-        if n_columns % 8 > 0:  # the last eight, some of them once more
-            i = n_columns - 8
+        for first in range(0, n_columns, 8):
+            i = min(first, n_columns - 8)  # the last eight columns are whole, some of them turned once more
             _turn_bytes(flat, n * n_columns + i, n_columns, flat_turned, i * _BLOCK + n)
 
 
-@kernel
+@inlined
 def _take_out_unknown(turned: IntArray, cards: IntArray, is_unknown: IntArray, is_settled: NDArray[np.bool_]) -> None:
     """Mark rows with an unknown value as not settled, and let them read the first line of every table."""
     is_unknown[:] = 0
@@ -136,7 +141,7 @@ def _take_out_unknown(turned: IntArray, cards: IntArray, is_unknown: IntArray, i
             turned[:, n] = 0
 
 
-@kernel
+@inlined
 def _fill_places(turned: IntArray, tables: Tables, first: int, width: int, n_classes: int, places: IntArray) -> None:
     """Fill ``places[K, 64]`` with where the rows' lines start, for K slots from ``first`` on."""
     for k in range(places.shape[0]):
@@ -155,7 +160,7 @@ class _Sums(NamedTuple):
     lowest: IntArray  # int16[64, P]: the lowest of the sums of 16 bits that make up a total
 
 
-@kernel
+@inlined
 def _add_chunk(like, long, is_first: bool, prior, lines, places: IntArray, sums: _Sums) -> None:  # type: ignore[no-untyped-def]
     """Add to the sums, or to the prior if they are the first, the lines at the places of some slots."""
     totals, lowest, width = sums.totals.reshape(-1), sums.lowest.reshape(-1), sums.totals.shape[1]
@@ -173,7 +178,7 @@ def _add_chunk(like, long, is_first: bool, prior, lines, places: IntArray, sums:
                 store(lowest, place, lower(load(lowest, place, like), part))
 
 
-@kernel
+@inlined
 def _settle(long, sums: _Sums, slack: int, classes: IntArray, is_settled: NDArray[np.bool_]) -> None:  # type: ignore[no-untyped-def]
     """Fill in the class of rows where no other is within the slack of the best; the others are not settled."""
     totals, width = sums.totals.reshape(-1), sums.totals.shape[1]
@@ -192,9 +197,13 @@ def _settle(long, sums: _Sums, slack: int, classes: IntArray, is_settled: NDArra
         is_settled[n] &= is_alone and sums.lowest[n, best] > BOTTOM
 
 
-@kernel
-def _run(like, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled):  # type: ignore[no-untyped-def]
-    """`network_classes` with as many lanes as ``like`` has."""
+@inlined
+def _network_classes(like, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled):  # type: ignore[no-untyped-def]
+    """Fill rows lo to hi of ``classes[N]`` with the most probable class, where that is settled.
+
+    ``lines[L, P]`` is shortened, filled up with zeros, and flat; ``prior[P]`` is in the same steps, int32, and filled
+    up with what is impossible. Each slot has one table. ``codes`` is row-major.
+    """
     n_slots, width, long = tables.child.shape[0], prior.shape[0], lengthen(like)
     turned = np.zeros((codes.shape[1] + 1, _BLOCK), codes.dtype)
     is_unknown = np.empty(_BLOCK, np.uint8)
@@ -213,26 +222,23 @@ def _run(like, lo, hi, lines, prior, tables, n_classes, codes, classes, is_settl
 
 
 @kernel
-def network_classes(
-    lo: int,
-    hi: int,
-    lines: IntArray,
-    prior: IntArray,
-    tables: Tables,
-    n_classes: int,
-    codes: IntArray,
-    classes: IntArray,
-    is_settled: NDArray[np.bool_],
-) -> None:
-    """Fill rows lo to hi of ``classes[N]`` with the most probable class, where that is settled.
+def _classes_by_8(lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled):  # type: ignore[no-untyped-def]
+    _network_classes(short_zeros(8), lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
 
-    ``lines[L, P]`` is shortened, filled up with zeros, and flat; ``prior[P]`` is in the same steps, int32, and filled
-    up with what is impossible. Each slot has one table. ``codes`` is row-major.
+
+@kernel
+def _classes_by_16(lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled):  # type: ignore[no-untyped-def]
+    _network_classes(short_zeros(16), lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
+
+
+@kernel
+def _classes_by_32(lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled):  # type: ignore[no-untyped-def]
+    _network_classes(short_zeros(32), lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
+
+
+def network_classes(width: int) -> Callable[..., None]:
+    """The kernel for lines of so many entries; one for each number of lanes, so that only what is used is compiled.
+
+    Its arguments are lo, hi, lines, prior, tables, n_classes, codes, classes and is_settled, see above.
     """
-    width = prior.shape[0]
-    if width == 8:
-        _run(short_zeros(8), lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
-    elif width == 16:
-        _run(short_zeros(16), lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
-    else:
-        _run(short_zeros(32), lo, hi, lines, prior, tables, n_classes, codes, classes, is_settled)
+    return {8: _classes_by_8, 16: _classes_by_16}.get(width, _classes_by_32)

@@ -59,7 +59,10 @@ def normalise(theta: FloatArray, n_children: int, n_classes: int, scratch: Float
 @kernel
 def normalise_tables(theta: FloatArray, tables: Tables, n_classes: int) -> None:
     """Normalise every table of the arena."""
-    largest = np.diff(tables.offset).max() + LANES
+    largest = 0
+    for e in range(tables.parent.shape[0]):
+        largest = max(largest, tables.offset[e + 1] - tables.offset[e])
+    largest += LANES
     scratch = np.zeros(largest, np.float32)
     totals = np.zeros(largest, np.float32)
     for s in range(tables.child.shape[0]):

@@ -88,7 +88,7 @@ class _Scratch(NamedTuple):
     gradient: FloatArray
 
 
-@kernel
+@inlined
 def _make_scratch(lo: int, hi: int, tables: Tables, n_rows: int, width: int) -> _Scratch:
     largest = 0
     for s in range(lo, hi):
@@ -117,7 +117,7 @@ def _scatter(like, table: Moments, first: int, places: IntArray, grad: FloatArra
             store(gradient, line + c, add(load(gradient, line + c, like), value))
 
 
-@kernel
+@inlined
 def _table_gradient(
     table: Moments, first: int, grad: FloatArray, n_children: int, n_classes: int, scratch: _Scratch
 ) -> FloatArray:
@@ -168,7 +168,7 @@ def _weight_gradient(like, theta: FloatArray, places: IntArray, grad: FloatArray
     return result
 
 
-@kernel
+@inlined
 def _padded_weight_gradient(theta: FloatArray, places: IntArray, grad: FloatArray, ahead: int, end: int) -> float:
     """The weight gradient, by as many lanes as fit."""
     if grad.shape[1] % MANY_LANES == 0:
@@ -187,7 +187,7 @@ def _slice(moments: Moments, start: int, stop: int) -> Moments:
     return Moments(moments.value[start:stop], moments.mean[start:stop], moments.square[start:stop])
 
 
-@kernel
+@inlined
 def _wake(table: Moments, missed: int, adam: Adam) -> None:
     """Let the moments of a rested table decay by the steps it missed."""
     decay1, decay2 = np.float32(adam.beta1**missed), np.float32(adam.beta2**missed)
@@ -204,7 +204,7 @@ def _moves(e: int, chosen: int, descent: Descent) -> bool:
     return descent.is_dense and descent.updates[e] > 0 and descent.step - descent.last[e] <= descent.rest_after
 
 
-@kernel
+@inlined
 def _descend_chosen(
     e: int, table: Moments, first: int, grad: FloatArray, card: int, n_classes: int, descent: Descent, scratch: _Scratch
 ) -> None:
@@ -242,7 +242,7 @@ def update_tables(
     and of whole lanes. The arenas end in P zeros.
     """
     offset = tables.offset
-    scratch = _make_scratch(lo, hi, tables, *grad.shape)
+    scratch = _make_scratch(lo, hi, tables, grad.shape[0], grad.shape[1])
     coasting_rate = _corrected_rate(descent.rate, descent.step, descent.adam)
     for s in range(lo, hi):
         card = tables.cards[tables.child[s]]

@@ -43,5 +43,5 @@ def settle_classes(
     prior[:n_classes] = np.maximum(np.rint(log_prior * STEPS_PER_UNIT), IMPOSSIBLE)
     classes, is_settled = np.empty(len(codes), np.int64), np.empty(len(codes), np.bool_)
     model = (lines.reshape(-1), prior, layout.tables, n_classes)
-    crew.run(network_classes, crew.split(len(codes)), *model, codes, classes, is_settled)
+    crew.run(network_classes(width), crew.split(len(codes)), *model, codes, classes, is_settled)
     return classes, is_settled
