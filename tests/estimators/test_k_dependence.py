@@ -3,7 +3,7 @@
 import matplotlib
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 from tanager import ParentSets, TANClassifier, TANEnsembleClassifier, load
@@ -161,3 +161,12 @@ def test_missing_cells_while_training():
     options = {"binning": "none", "ordering": "natural", "epochs": 80, "random_state": 0, "missing": "ignore"}
     clf = TANClassifier("k-dependence", **options).fit(X, y)
     assert clf.score(X, y) > 0.8
+
+
+def test_threads_do_not_change_a_bit():
+    X, y = load_digits(return_X_y=True)
+    options = {"max_bins": 4, "epochs": 2, "batch_size": 200, "random_state": 0}
+    one, two = (TANClassifier("k-dependence", n_jobs=n_jobs, **options).fit(X, y) for n_jobs in (1, 2))
+    assert np.array_equal(one.network_.theta, two.network_.theta)
+    assert np.array_equal(one.parent_probabilities_, two.parent_probabilities_)
+    assert (one.second_parents_ >= 0).any()
