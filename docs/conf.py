@@ -23,7 +23,7 @@ extensions = [
 ]
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "results-notes.md", "**/README.rst"]
+exclude_patterns = ["_build", "results-notes.md", "beyond-notes.md", "**/README.rst"]
 # scikit-learn's own docstrings, which the estimators inherit, refer to pages of its site.
 suppress_warnings = ["config.cache", "ref.ref"]
 nitpicky = False
