@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.beyond.methods import METHODS
-from benchmarks.beyond.trials import Outcome, run_trial
+from benchmarks.beyond.trials import Outcome, finished_trial, run_trial
 
 N_SEEDS = 5
 N_FOLDS = {"satimage": 5}
@@ -51,18 +51,20 @@ class Line:
         return float(np.std(self.errors, ddof=1) / np.sqrt(len(self.errors))) if len(self.errors) > 1 else 0.0
 
 
-def compare(dataset: str, method: str, n_seeds: int = N_SEEDS) -> Iterator[str | Line]:
+def compare(dataset: str, method: str, n_seeds: int = N_SEEDS, *, only_finished: bool = False) -> Iterator[str | Line]:
     """Words on what is being done, and at the end the line.
 
     Options are selected by one seed on validation rows, in each fold for itself: rows held back in one fold are test
-    rows of another. That seed is not among those that are tested.
+    rows of another. That seed is not among those that are tested. With ``only_finished`` nothing is trained, and
+    `NotFinishedError` says that a trial is missing.
     """
+    run = finished_trial if only_finished else run_trial
     folds = range(1, N_FOLDS.get(dataset, 1) + 1)
     selected, validation_errors = [], []
     for fold in folds:
         tried = []
         for options in METHODS[method].grid():
-            outcome = run_trial(dataset, fold, method, options, n_seeds, "validation")
+            outcome = run(dataset, fold, method, options, n_seeds, "validation")
             tried.append(outcome.error)
             yield f"{dataset}, fold {fold}, {method}, {options}: {outcome.error:.2f} % on validation rows"
         best = int(np.argmin(tried))
@@ -70,7 +72,7 @@ def compare(dataset: str, method: str, n_seeds: int = N_SEEDS) -> Iterator[str |
         validation_errors.append(tried[best])
     outcomes: list[list[Outcome]] = []
     for seed in range(n_seeds):
-        runs = [run_trial(dataset, fold, method, selected[fold - 1], seed, "test") for fold in folds]
+        runs = [run(dataset, fold, method, selected[fold - 1], seed, "test") for fold in folds]
         outcomes.append(runs)
         yield f"{dataset}, {method}, seed {seed}: tested"
     yield Line(

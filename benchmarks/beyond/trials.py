@@ -27,6 +27,10 @@ _HELD_BACK = 0.2
 _SPLIT_SEED = 0
 
 
+class NotFinishedError(Exception):
+    """A trial was not made yet."""
+
+
 class Outcome(NamedTuple):
     """Error in per cent, processor seconds of the fit, and number of parameters (0 if there is no such number)."""
 
@@ -52,6 +56,14 @@ def run_trial(dataset: str, fold: int, method: str, options: Mapping[str, Any], 
         Train on four fifths of the training rows and measure on the others, or train on all and measure on test rows.
     """
     return Outcome(*_memory.cache(_trial)(dataset, fold, method, tuple(sorted(options.items())), seed, part))
+
+
+def finished_trial(dataset: str, fold: int, method: str, options: Mapping[str, Any], seed: int, part: Part) -> Outcome:
+    """The outcome of a trial that was made before; `NotFinishedError` for others."""
+    arguments = (dataset, fold, method, tuple(sorted(options.items())), seed, part)
+    if not _memory.cache(_trial).check_call_in_cache(*arguments):
+        raise NotFinishedError
+    return run_trial(dataset, fold, method, options, seed, part)
 
 
 _memory = Memory(CACHE, verbose=0)

@@ -60,3 +60,13 @@ def test_validation_rows_are_not_trained_on():
 def test_every_method_can_be_made(method):
     options = METHODS[method].grid()[0]
     assert hasattr(make_model("letter", method, options, 0), "fit")
+
+
+def test_only_what_was_finished(cache, capsys):
+    finished, other = ["digits", "--method", "chow-liu-ml", "--seeds", "2"], ["--method", "nb"]
+    main([*finished, "--no-page"])
+    page = cache / "page.md"
+    main([*finished, *other, "--finished", "--page", str(page)])
+    assert "digits, nb: not finished" in capsys.readouterr().out
+    assert "naive Bayes" not in page.read_text()
+    assert "Chow-Liu" in page.read_text()
