@@ -1,7 +1,8 @@
 """``python -m benchmarks [section ...]``: measure speed against what users could pick instead.
 
 Without sections everything is measured, and the page ``docs/benchmarks.md`` with its picture is written anew. With some
-sections the results are only printed, unless ``--write`` is given; then the page holds these sections alone. Times are
+sections the results are only printed, unless ``--write`` is given; then the page holds these sections alone, or
+``--update``; then they take the place of what the page had of them. Times are
 compared as ratios within one run; they depend on the machine and on what else it does. Set TANAGER_DATA to the folder
 of the discretised data sets for the errors beside the times.
 """
@@ -14,7 +15,8 @@ import json
 from pathlib import Path
 
 from benchmarks import machine
-from benchmarks.page import write_page
+from benchmarks.old_page import merge_sections, read_sections
+from benchmarks.page import DOCS, write_page
 from benchmarks.records import Section
 
 SECTIONS = (
@@ -43,6 +45,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; default is all")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md though only some are measured")
+    parser.add_argument(
+        "--update", action="store_true", help="put the sections measured into docs/benchmarks.md; the others stay"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to a file")
     options = parser.parse_args(arguments)
     unknown = sorted(set(options.sections) - set(SECTIONS))
@@ -58,8 +63,12 @@ def main(arguments: list[str] | None = None) -> None:
     if options.json:
         record = {"machine": about, "sections": [section.as_dict() for section in sections]}
         options.json.write_text(json.dumps(record, indent=2) + "\n")
-    if options.write or not options.sections:
-        write_page(sections, about, " ".join(["python -m benchmarks", *options.sections]))
+    command = " ".join(["python -m benchmarks", *options.sections])
+    if options.update:
+        merged = merge_sections(read_sections(DOCS / "benchmarks.md"), sections)
+        write_page(merged, about, f"{command} --update, the other sections by earlier runs")
+    elif options.write or not options.sections:
+        write_page(sections, about, command)
 
 
 if __name__ == "__main__":
