@@ -79,5 +79,6 @@ def test_memory_does_not_grow_with_the_length_of_a_table(call, tmp_path):
         path = tmp_path / f"{n_copies}.csv"
         path.write_text(f"{header}\n{rows * n_copies}")
         peaks[n_copies] = peak_memory("predict", model, path, "--proba", "--out", tmp_path / "p.csv")
-    # 90 MB more of text, and 35 MB more of output.
-    assert peaks[20] - peaks[4] < 30, peaks
+    # 90 MB more of text, and 35 MB more of output; read whole it would be all of it. Pools of the allocators settle
+    # anywhere within 30 MB.
+    assert peaks[20] - peaks[4] < 60, peaks
