@@ -3,8 +3,9 @@
 >>> from tanager import TANClassifier
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tanager._lazy import lazy_names
 
 if TYPE_CHECKING:
     from tanager.estimators import MDLPDiscretizer, TANClassifier, TANEnsembleClassifier, load
@@ -25,20 +26,15 @@ __all__ = [
 
 # Names are imported when they are asked for, so that `tanager --help` waits neither for scikit-learn nor for numba.
 _HOMES = {
-    "MDLPDiscretizer": "tanager.estimators",
-    "ParentSets": "tanager.structure",
-    "TANClassifier": "tanager.estimators",
-    "TANEnsembleClassifier": "tanager.estimators",
-    "load": "tanager.estimators",
-    "paper_settings": "tanager.experiments",
+    "MDLPDiscretizer": "estimators",
+    "ParentSets": "structure",
+    "TANClassifier": "estimators",
+    "TANEnsembleClassifier": "estimators",
+    "load": "estimators",
+    "paper_settings": "experiments",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tanager' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+__getattr__ = lazy_names("tanager", _HOMES)
 
 
 def __dir__() -> list[str]:

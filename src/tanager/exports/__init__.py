@@ -1,8 +1,8 @@
 """Fitted classifiers for other programs."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tanager._lazy import lazy_names
 from tanager.exports.export import FORMATS, export, format_of
 
 if TYPE_CHECKING:
@@ -58,9 +58,4 @@ _HOMES = {
     "to_xmlbif": "pgmpy_network",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tanager.exports' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"tanager.exports.{_HOMES[name]}"), name)
-    return value
+__getattr__ = lazy_names("tanager.exports", _HOMES)

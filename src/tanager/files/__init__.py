@@ -1,8 +1,8 @@
 """Files on disk: written whole or not at all, and model files."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tanager._lazy import lazy_names
 from tanager.files.writing import written_whole
 
 if TYPE_CHECKING:
@@ -34,9 +34,4 @@ _HOMES = {
     "write_model": "model_file",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tanager.files' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"tanager.files.{_HOMES[name]}"), name)
-    return value
+__getattr__ = lazy_names("tanager.files", _HOMES)

@@ -12,9 +12,9 @@ from tanager.losses import Loss
 from tanager.model import Layout
 from tanager.training.noise import DropoutStream, GumbelStream, Noise
 from tanager.training.problem import Problem
+from tanager.training.pulls import make_pulls
 from tanager.training.schedules import geometric
 from tanager.training.settings import TrainingSettings
-from tanager.training.shrinkage import make_pulls
 from tanager.training.state import TrainState, structure_of
 from tanager.training.step import Batch, Stepper
 

@@ -17,12 +17,12 @@ from tanager.kernels.log_joint import batch_log_joint
 from tanager.kernels.loss_terms import error_share
 from tanager.kernels.pairs import fill_pair_lines
 from tanager.kernels.parents import descend_phi, drop_parents, phi_gradient, sample_parents
-from tanager.kernels.shrinkage import shrink_tables, smooth_tables
+from tanager.kernels.pulls import shrink_tables, smooth_tables
 from tanager.kernels.update import rest_after, update_prior, update_tables
 from tanager.losses import Loss
 from tanager.model import Layout
+from tanager.training.pulls import Pulls
 from tanager.training.settings import TrainingSettings
-from tanager.training.shrinkage import Pulls
 from tanager.training.size_penalty import SizePenalty
 from tanager.training.state import TrainState
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from tanager import TANClassifier
-from tanager.kernels.shrinkage import shrink_tables, smooth_tables
+from tanager.kernels.pulls import shrink_tables, smooth_tables
 from tanager.losses import Hybrid
 from tanager.model import make_layout, table_log_frequencies
 from tanager.structure import ParentSets, fixed_parents, naive_bayes
 from tanager.training import Noise, TrainingSettings, initial_state, make_problem, train
-from tanager.training.shrinkage import shrinkage_goals
+from tanager.training.pulls import shrinkage_goals
 
 CARDS = [3, 2, 4]
 
