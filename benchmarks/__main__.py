@@ -29,7 +29,7 @@ SECTIONS = (
     "limits",
     "discretise",
     "memory",
-    "tables",
+    "words",
     "start",
     "size",
 )

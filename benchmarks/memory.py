@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.csv_files import extra_folder, read_kddcup99
 from benchmarks.records import Row, Section, Target
-from benchmarks.tables import extra_folder, read_kddcup99
 from tanager import TANClassifier
 
 _N_ROWS, _N_COLUMNS, _N_CLASSES = 10_000_000, 50, 4
@@ -60,7 +60,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.table == "kddcup99":
         split = read_kddcup99(extra_folder() or Path())
-        X, y, n_bytes = split.X, split.y, int(split.X.memory_usage(deep=True).sum())
+        X, y, n_bytes = split.X_train, split.y_train, int(split.X_train.memory_usage(deep=True).sum())
         del split
     else:
         X, y = _make_table(options.table, options.rows)

@@ -7,17 +7,16 @@ compiles. The cost of missing cells is measured on scikit-learn's digits, repeat
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
+from benchmarks.csv_files import Split, as_categories, extra_folder, read_adult, read_kddcup99, read_table
 from benchmarks.data import error_percent
 from benchmarks.records import Row, Section
 from benchmarks.timing import Timing, ratio, time_in_turns, time_once
@@ -26,48 +25,16 @@ from tanager import TANClassifier
 _MANY_ROWS = 100_000
 
 
-class Split(NamedTuple):
-    """Rows to learn from and rows to test on, as they are in the files."""
-
-    X: pd.DataFrame
-    y: pd.Series
-    X_test: pd.DataFrame
-    y_test: pd.Series
-
-    def head(self, n_rows: int) -> Split:
-        """The first rows of each part."""
-        return Split(*(part.iloc[:n_rows] for part in self))
-
-
-def extra_folder() -> Path | None:
-    """Folder of the CSV files, or None if there is none."""
-    folder = Path(os.environ.get("TANAGER_DATA", "")) / "extra"
-    return folder if os.environ.get("TANAGER_DATA") and folder.is_dir() else None
-
-
-def read_adult(folder: Path) -> Split:
-    """Census data with UCI's split; a question mark is a missing cell."""
-    frame = pd.read_csv(folder / "adult.csv.gz", na_values="?")
-    is_train = frame.pop("split") == "train"
-    return _split(frame[is_train], frame[~is_train], "income")
-
-
-def read_mushroom(folder: Path) -> Split:
+def _read_mushroom(folder: Path) -> Split:
     """Mushrooms, every third for the test."""
-    frame = pd.read_csv(folder / "mushroom.csv.gz", na_values="?")
-    is_test = np.arange(len(frame)) % 3 == 0
-    return _split(frame[~is_test], frame[is_test], "class")
-
-
-def read_kddcup99(folder: Path) -> Split:
-    """Network connections; the test file has services and kinds of attack that the training file has not."""
-    train, test = (pd.read_csv(folder / f"kddcup99_{part}.csv.gz") for part in ("10pct_train", "corrected_test"))
-    return _split(train, test, "label")
+    X, y = read_table(folder / "mushroom.csv.gz")
+    is_test = np.arange(len(y)) % 3 == 0
+    return Split(X[~is_test], y[~is_test], X[is_test], y[is_test])
 
 
 _READERS: dict[str, Callable[[Path], Split]] = {
     "adult": read_adult,
-    "mushroom": read_mushroom,
+    "mushroom": _read_mushroom,
     "kddcup99": read_kddcup99,
 }
 
@@ -82,9 +49,9 @@ def run(*, tiny: bool = False) -> Section:
     for name, read in _READERS.items():
         split = read(folder).head(500) if tiny else read(folder)
         ours: dict[str, Any] = {"TANClassifier()": TANClassifier(random_state=0)}
-        if len(split.y) > _MANY_ROWS:
+        if len(split.y_train) > _MANY_ROWS:
             ours["batch_size=1000, epochs=10"] = TANClassifier(batch_size=1000, epochs=10, random_state=0)
-        theirs = _measure(HistGradientBoostingClassifier(random_state=0), _as_categories(split))
+        theirs = _measure(HistGradientBoostingClassifier(random_state=0), as_categories(split))
         rows += [_row(f"{name}, {label}", _measure(it, split), theirs) for label, it in ours.items()]
     return Section(title, rows)
 
@@ -124,8 +91,8 @@ class _Result(NamedTuple):
 def _measure(classifier: Any, split: Split) -> _Result:
     with threadpool_limits(1):
         few = split.head(200)
-        classifier.fit(few.X, few.y).predict(few.X)
-        fit, _ = time_once(lambda: classifier.fit(split.X, split.y))
+        classifier.fit(few.X_train, few.y_train).predict(few.X_train)
+        fit, _ = time_once(lambda: classifier.fit(split.X_train, split.y_train))
         predict, predicted = time_once(lambda: classifier.predict(split.X_test))
     return _Result(fit, predict, error_percent(predicted, split.y_test.to_numpy()))
 
@@ -136,14 +103,3 @@ def _row(what: str, ours: _Result, theirs: _Result) -> Row:
         f"boosting {theirs.predict}"
     )
     return Row(f"fit, {what}", ours.fit, "gradient boosting", theirs.fit, ratio(theirs.fit, ours.fit), None, accuracy)
-
-
-def _split(train: pd.DataFrame, test: pd.DataFrame, target: str) -> Split:
-    return Split(train.drop(columns=target), train[target], test.drop(columns=target), test[target])
-
-
-def _as_categories(split: Split) -> Split:
-    """Words as categories of the training rows."""
-    words = split.X.select_dtypes(exclude="number").columns
-    dtypes = {name: pd.CategoricalDtype(sorted(split.X[name].dropna().unique())) for name in words}
-    return split._replace(X=split.X.astype(dtypes), X_test=split.X_test.astype(dtypes))
