@@ -1,0 +1,141 @@
+"""What the numbers say of the two classifiers that come without options: sentences for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmarks.rivals.methods import METHODS, NETWORKS
+from benchmarks.rivals.outcomes import Outcome, Outcomes, Result, Stopped
+from benchmarks.rivals.ranks import rank_methods
+
+_SHARE_OF_NETWORKS, _SHARE_OF_LOGISTIC, _TIMES_FASTER = 0.90, 0.75, 10.0
+
+
+def is_within(result: Result, lowest: Result) -> bool:
+    """Whether an error is at most one standard error of the lowest above the lowest."""
+    return result.error <= lowest.error + lowest.standard_error
+
+
+def finished(outcomes: Outcomes, methods: Sequence[str]) -> list[str]:
+    """Data sets on which all of these methods have a result."""
+    return [table for table, of in outcomes.items() if all(isinstance(of.get(method), Result) for method in methods)]
+
+
+def results_of(outcomes: Outcomes, table: str, methods: Sequence[str]) -> dict[str, Result]:
+    """Results of those of the methods that have one."""
+    found = {method: outcomes[table].get(method) for method in methods}
+    return {method: result for method, result in found.items() if isinstance(result, Result)}
+
+
+def check_networks(outcomes: Outcomes) -> str:
+    """`TANClassifier()` against the other Bayesian network classifiers."""
+    tables = _tried(outcomes, "tan", NETWORKS)
+    if not tables:
+        return _nothing("other Bayesian network classifiers")
+    lowest, near, others = [], [], []
+    for table in tables:
+        best = min(results_of(outcomes, table, NETWORKS).values(), key=lambda result: result.n_wrong)
+        own = outcomes[table]["tan"]
+        if isinstance(own, Stopped) or not is_within(own, best):
+            others.append(_against(table, own, best))
+        else:
+            (lowest if own.n_wrong <= best.n_wrong else near).append(table)
+    share = (len(lowest) + len(near)) / len(tables)
+    listed = f" ({', '.join(near)})" if near else ""
+    return (
+        "**Against other Bayesian network classifiers** (naive Bayes, Chow-Liu, pyAgrum): the error of "
+        f"`TANClassifier()` is the lowest, alone or with others, on {len(lowest)} of {len(tables)} data sets, and "
+        f"within one standard error of the lowest on {len(near)} more{listed}: {100 * share:.0f} %. Asked for: "
+        f"{100 * _SHARE_OF_NETWORKS:.0f} %, {_verdict(share >= _SHARE_OF_NETWORKS)}.{_not_on(others)}"
+    )
+
+
+def check_naive_bayes(outcomes: Outcomes) -> str:
+    """Whether `TANClassifier()` is ever worse than naive Bayes by more than one standard error."""
+    pairs = _pairs(outcomes, "tan", "nb")
+    if not pairs:
+        return _nothing("naive Bayes")
+    worse = [_against(table, own, rival) for table, own, rival in pairs if not is_within(own, rival)]
+    where = f"on {', '.join(worse)}" if worse else f"on none of {len(pairs)} data sets"
+    return (
+        f"**Against naive Bayes**: `TANClassifier()` is worse by more than one standard error {where}. Asked for: "
+        f"never, {_verdict(not worse)}."
+    )
+
+
+def check_logistic(outcomes: Outcomes) -> str:
+    """`TANClassifier()` against logistic regression."""
+    pairs = _pairs(outcomes, "tan", "logistic")
+    if not pairs:
+        return _nothing("logistic regression")
+    others = [_against(table, own, rival) for table, own, rival in pairs if own.n_wrong > rival.n_wrong]
+    n_good = len(pairs) - len(others)
+    share = n_good / len(pairs)
+    return (
+        f"**Against logistic regression on one-hot values**: the error of `TANClassifier()` is lower or equal on "
+        f"{n_good} of {len(pairs)} data sets: {100 * share:.0f} %. Asked for: {100 * _SHARE_OF_LOGISTIC:.0f} %, "
+        f"{_verdict(share >= _SHARE_OF_LOGISTIC)}.{_not_on(others)}"
+    )
+
+
+def check_explainable(outcomes: Outcomes) -> str:
+    """`TANEnsembleClassifier()` against explainable boosting: ranks and times of fits."""
+    both = ["ensemble", "explainable"]
+    tables = finished(outcomes, both)
+    if not tables:
+        return "**`TANEnsembleClassifier()` against explainable boosting**: no data set that both have finished."
+    ranks, ratios = [], []
+    for table in tables:
+        present = results_of(outcomes, table, list(METHODS))
+        ranking = rank_methods([[result.n_wrong for result in present.values()]])
+        of = dict(zip(present, ranking.mean_ranks, strict=True))
+        ranks.append([of[method] for method in both])
+        ratios.append(present["explainable"].fit_seconds / present["ensemble"].fit_seconds)
+    own, rival = np.mean(ranks, axis=0)
+    n_fast = int(np.count_nonzero(np.array(ratios) >= _TIMES_FASTER))
+    typical = float(np.exp(np.mean(np.log(ratios))))
+    stopped = [table for table, of in outcomes.items() if isinstance(of.get("explainable"), Stopped)]
+    unfinished = f" Explainable boosting did not finish on {', '.join(stopped)}." if stopped else ""
+    return (
+        f"**`TANEnsembleClassifier()` against explainable boosting**: mean rank on error {own:.2f} against {rival:.2f} "
+        f"on the {len(tables)} data sets that both have finished, among all methods that did. Asked for: not worse, "
+        f"{_verdict(own <= rival)}. Its fit is {typical:.3g} times faster in the geometric mean ({min(ratios):.3g} to "
+        f"{max(ratios):.3g}), ten times or more on {n_fast} of {len(tables)}. Asked for: ten times, "
+        f"{_verdict(typical >= _TIMES_FASTER)} in the mean.{unfinished}"
+    )
+
+
+def check_all(outcomes: Outcomes) -> list[str]:
+    """All sentences."""
+    return [check(outcomes) for check in (check_networks, check_naive_bayes, check_logistic, check_explainable)]
+
+
+def _tried(outcomes: Outcomes, own: str, rivals: Sequence[str]) -> list[str]:
+    """Data sets on which our method was tried and at least one of the others has a result."""
+    return [table for table, of in outcomes.items() if own in of and results_of(outcomes, table, rivals)]
+
+
+def _pairs(outcomes: Outcomes, own: str, rival: str) -> list[tuple[str, Result, Result]]:
+    """Data sets that both have finished, with the two results."""
+    return [(table, outcomes[table][own], outcomes[table][rival]) for table in finished(outcomes, [own, rival])]
+
+
+def _against(table: str, own: Outcome, rival: Result) -> str:
+    """A data set with the two errors."""
+    if isinstance(own, Stopped):
+        return f"{table} ({own.why})"
+    return f"{table} ({own.error:.2f} against {rival.error:.2f} ± {rival.standard_error:.2f})"
+
+
+def _verdict(is_met: bool) -> str:
+    return "**met**" if is_met else "**missed**"
+
+
+def _not_on(others: Sequence[str]) -> str:
+    return f" Not on {', '.join(others)}." if others else ""
+
+
+def _nothing(rivals: str) -> str:
+    return f"**Against {rivals}**: no data set that both have finished."

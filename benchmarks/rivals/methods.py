@@ -1,0 +1,89 @@
+"""What is compared: each method as it comes, without a choice of options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from benchmarks import peers
+from benchmarks.rivals.codes import CODING, Codes
+from benchmarks.rivals.pyagrum_tan import PyAgrumTAN
+from tanager import TANClassifier, TANEnsembleClassifier
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the comparison.
+
+    Attributes
+    ----------
+    title : str
+        Head of its column.
+    about : str
+        What it is, in a sentence.
+    make : callable
+        Makes an estimator that takes pandas frames.
+    needs : str or None
+        Module that must be installed for it.
+    """
+
+    title: str
+    about: str
+    make: Callable[[], Any]
+    needs: str | None = None
+
+
+def _closed_form(structure: str) -> TANClassifier:
+    return TANClassifier(structure, parameters="ml", smoothing=1.0, **CODING)
+
+
+def _logistic() -> Any:
+    return make_pipeline(Codes(), OneHotEncoder(handle_unknown="ignore"), LogisticRegression(max_iter=1000))
+
+
+def _explainable() -> Any:
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    return ExplainableBoostingClassifier(n_jobs=1)
+
+
+METHODS = {
+    "tan": Method("TAN", "`TANClassifier()`", lambda: TANClassifier(random_state=0)),
+    "ensemble": Method("TAN ensemble", "`TANEnsembleClassifier()`", lambda: TANEnsembleClassifier(random_state=0)),
+    "nb": Method("naive Bayes", "counts plus one, on MDLP bins", lambda: _closed_form("none")),
+    "chow-liu": Method("Chow-Liu", "Chow-Liu TAN, counts plus one, on the same bins", lambda: _closed_form("chow-liu")),
+    "pyagrum": Method(
+        "pyAgrum",
+        "pyAgrum's TAN with its default prior, on the same bins; a value that training does not show is taken as the "
+        "most frequent one, and of two classes the more probable one is taken",
+        PyAgrumTAN,
+        needs="pyagrum",
+    ),
+    "logistic": Method(
+        "logistic", "logistic regression on the same bins, one-hot; C = 1, up to 1000 iterations", _logistic
+    ),
+    "boosting": Method(
+        "boosting",
+        "scikit-learn's histogram gradient boosting, its defaults, words as categories",
+        lambda: HistGradientBoostingClassifier(random_state=0),
+    ),
+    "explainable": Method(
+        "explainable", "explainable boosting of interpret, its defaults, one process", _explainable, needs="interpret"
+    ),
+}
+
+NETWORKS = ("nb", "chow-liu", "pyagrum")
+"""The other Bayesian network classifiers."""
+
+
+def installed_methods(names: list[str]) -> tuple[list[str], list[str]]:
+    """Those that can be run, and lines on packages that the others lack."""
+    missing: list[str] = []
+    found = [name for name in names if METHODS[name].needs is None or peers.find(METHODS[name].needs, missing)]
+    return found, missing

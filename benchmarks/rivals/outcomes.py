@@ -1,0 +1,109 @@
+"""What came of a trial, kept as one small file each: below ``.benchmarks``, or below what TANAGER_BENCH_CACHE names."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tanager.files import written_whole
+
+NOT_FINISHED = "not finished"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A method that was fitted to the training rows of a data set and tested.
+
+    Attributes
+    ----------
+    n_train, n_test, n_columns, n_classes : int
+        Of the data set; classes of the training rows.
+    n_wrong : int
+        Test rows that got a wrong class.
+    log_loss, calibration_error : float
+        See `benchmarks.rivals.measures`.
+    fit_seconds, predict_seconds : float
+        Processor time: of the fit, and of the probabilities of all test rows.
+    n_bytes : int
+        Of the pickled model.
+    n_parameters : int or None
+        None where there is no such number.
+    machine : str
+        What it was measured on.
+    """
+
+    n_train: int
+    n_test: int
+    n_columns: int
+    n_classes: int
+    n_wrong: int
+    log_loss: float
+    calibration_error: float
+    fit_seconds: float
+    predict_seconds: float
+    n_bytes: int
+    n_parameters: int | None
+    machine: str
+
+    @property
+    def error(self) -> float:
+        """Wrong test rows in per cent."""
+        return 100.0 * self.n_wrong / self.n_test
+
+    @property
+    def standard_error(self) -> float:
+        """Binomial standard error of the error, in per cent."""
+        share = self.n_wrong / self.n_test
+        return 100.0 * float(np.sqrt(share * (1.0 - share) / self.n_test))
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A trial without a result.
+
+    Attributes
+    ----------
+    why : str
+        `NOT_FINISHED`, or what went wrong.
+    seconds : float
+        Processor time that it was given.
+    """
+
+    why: str
+    seconds: float
+
+
+Outcome = Result | Stopped
+Outcomes = Mapping[str, Mapping[str, Outcome]]
+"""By data set and method; those that were not tried are not in it."""
+
+
+def kept_outcome(table: str, method: str) -> Outcome | None:
+    """What came of a trial that was made before, or None."""
+    path = _path(table, method)
+    if not path.exists():
+        return None
+    values = json.loads(path.read_text(encoding="utf-8"))
+    return Stopped(**values) if "why" in values else Result(**values)
+
+
+def keep_outcome(table: str, method: str, outcome: Outcome) -> None:
+    """Write down what came of a trial."""
+    path = _path(table, method)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(path) as temporary:
+        temporary.write_text(json.dumps(asdict(outcome), indent=2) + "\n", encoding="utf-8")
+
+
+def forget_outcome(table: str, method: str) -> None:
+    """Let a trial be made again."""
+    _path(table, method).unlink(missing_ok=True)
+
+
+def _path(table: str, method: str) -> Path:
+    return Path(os.environ.get("TANAGER_BENCH_CACHE", ".benchmarks")) / "tables" / f"{table}-{method}.json"

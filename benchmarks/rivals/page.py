@@ -1,0 +1,213 @@
+"""The page ``docs/comparison.md`` with its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from benchmarks.rivals.checks import check_all, finished, is_within, results_of
+from benchmarks.rivals.data import TABLES, needed_file
+from benchmarks.rivals.measures import N_BINS, SMALLEST_PROBABILITY
+from benchmarks.rivals.methods import METHODS
+from benchmarks.rivals.outcomes import NOT_FINISHED, Outcome, Outcomes, Result, Stopped
+from benchmarks.rivals.picture import draw_ranks
+from benchmarks.rivals.ranks import rank_methods
+from tanager.files import written_whole
+
+PICTURE = "figures/comparison-ranks.svg"
+
+_INTRODUCTION = """\
+# Comparison over tables
+
+Classifiers as they come, without a choice of options, on {n_tables} tables. Written by `python -m benchmarks.tables`
+(`TANAGER_DATA` names the folder with the data); what comes of options that are tuned is in
+[beyond-results.md](beyond-results.md), times of single operations in [benchmarks.md](benchmarks.md). The defaults of
+`TANClassifier` and `TANEnsembleClassifier` were chosen on training rows of these data sets; no test row had a part in
+it."""
+
+_PROTOCOL = f"""\
+## How it was measured
+
+* letter, satimage (first fold), usps and mnist: the paper's codes, given as numbers, and the paper's split. adult and
+  kddcup99: their own split. The others: a third of the rows for the test, drawn once, in equal shares of each class.
+  Words are pandas categories, and a question mark is a missing cell.
+* The error is in per cent of the test rows, with its binomial standard error. "Within one standard error of the lowest"
+  is: no more than the standard error of the lowest above the lowest.
+* Log-loss: the mean of -ln of the probability of the true class, where probabilities below {SMALLEST_PROBABILITY:g} are
+  taken as that. Calibration error: expected calibration error of the predicted class, {N_BINS} bins of equal width, in
+  per cent.
+* Test rows of a class that no training row has (6 % of kddcup99) count as errors; log-loss and calibration error are of
+  the other rows.
+* Times are processor time of one thread, of one run, after a first fit to few rows that loads and compiles what is
+  needed: of the fit, with all that it does to the table, and of the probabilities of all test rows. Other work went on
+  on the machine.
+* A trial that takes more processor time than it is given is shown as not finished.
+* The size is that of the pickled classifier. Parameters are entries of tables or weights, where there are such numbers.
+* One run each, `random_state=0`."""
+
+_LEGEND = "**Bold**: the lowest of the row; *slanted*: within one standard error of it."
+
+_Value = Callable[[Result], float | None]
+_Cells = Callable[[Mapping[str, Result]], dict[str, str]]
+
+_MEASURES: dict[str, tuple[_Value, str]] = {
+    "Log-loss": (lambda result: result.log_loss, ".4f"),
+    "Calibration error in per cent": (lambda result: result.calibration_error, ".2f"),
+    "Seconds of the fit": (lambda result: result.fit_seconds, ".3g"),
+    "Seconds of the prediction": (lambda result: result.predict_seconds, ".3g"),
+    "Size of the pickled classifier in kB": (lambda result: result.n_bytes / 1e3, ",.1f"),
+    "Parameters": (lambda result: result.n_parameters, ",d"),
+}
+
+
+_RANKED: dict[str, _Value] = {
+    "error": lambda result: result.n_wrong,
+    "log-loss": lambda result: result.log_loss,
+    "calibration error": lambda result: result.calibration_error,
+}
+
+_OWN = ("tan", "ensemble")
+
+
+def write_page(outcomes: Outcomes, path: Path) -> None:
+    """Write the page and its picture, in ``figures`` beside it.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+        What there is; data sets that are missing are named at the top of the page.
+    path : Path
+    """
+    methods = [method for method in METHODS if any(method in of for of in outcomes.values())]
+    parts = [_INTRODUCTION.format(n_tables=len(outcomes)), *_missing(outcomes), "## What it says"]
+    parts.append("\n".join(f"* {sentence}" for sentence in check_all(outcomes)))
+    parts += ["## Ranks", *_ranks(outcomes, methods, path)]
+    parts += ["## Error in per cent", _LEGEND, _table(outcomes, methods, _mark_error)]
+    for title, (value, form) in _MEASURES.items():
+        parts += [f"## {title}", _table(outcomes, methods, partial(_mark_lowest, value, form))]
+    parts += ["## Data sets", _data_sets(outcomes), "## Methods", _method_list(methods), _PROTOCOL]
+    parts.append("\n".join(f"* Machine: {machine}" for machine in _machines(outcomes)))
+    with written_whole(path) as temporary:
+        temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _missing(outcomes: Outcomes) -> list[str]:
+    """What the page lacks, in bold, or nothing."""
+    lacking = [f"{table} (`{needed_file(table)}`)" for table in TABLES if table not in outcomes]
+    holes = {table: [METHODS[method].title for method in METHODS if method not in of] for table, of in outcomes.items()}
+    parts = []
+    if lacking:
+        parts.append(
+            f"**This page is incomplete: nothing is known of {len(lacking)} of {len(TABLES)} data sets: "
+            f"{', '.join(lacking)}. `TANAGER_DATA` must name the folder that holds these files.**"
+        )
+    if any(holes.values()):
+        not_run = "; ".join(f"{table}: {', '.join(titles)}" for table, titles in holes.items() if titles)
+        parts.append(f"**Not run, or not installed (`pip install 'tanager[bench]'`): {not_run}.**")
+    failures = [
+        f"{METHODS[method].title} on {table}: {outcome.why.removeprefix('failed: ')}"
+        for table, of in outcomes.items()
+        for method, outcome in of.items()
+        if isinstance(outcome, Stopped) and outcome.why != NOT_FINISHED
+    ]
+    return parts + ([f"**Failed: {'; '.join(failures)}.**"] if failures else [])
+
+
+def _ranks(outcomes: Outcomes, methods: Sequence[str], path: Path) -> list[str]:
+    """Mean ranks, the Friedman test and the picture; then errors in pairs over all data sets."""
+    tables = finished(outcomes, methods)
+    if not tables or len(methods) < 2:
+        return ["There is no data set that all methods have finished."]
+    present = [results_of(outcomes, table, methods) for table in tables]
+    rankings = {
+        name: rank_methods([[value(of[method]) for method in methods] for of in present])
+        for name, value in _RANKED.items()
+    }
+    titles = [METHODS[method].title for method in methods]
+    picture = path.parent / PICTURE
+    picture.parent.mkdir(exist_ok=True)
+    draw_ranks(titles, rankings["error"], picture)
+    left_out = [table for table in outcomes if table not in tables]
+    without = f" (without {', '.join(left_out)})" if left_out else ""
+    rows = [
+        [f"mean rank, {name}", *(f"{rank:.2f}" for rank in ranking.mean_ranks)] for name, ranking in rankings.items()
+    ]
+    chances = ", ".join(f"{ranking.p_value:.2g} on {name}" for name, ranking in rankings.items())
+    return [
+        f"Over the {len(tables)} data sets that all methods have finished{without}; 1 is the best, and equal ones "
+        f"share the mean of their ranks. Friedman's test of whether all methods are alike: p = {chances}. "
+        f"Nemenyi's critical difference at the level of 0.05 is {rankings['error'].critical_difference:.2f}.",
+        _markdown(["", *titles], rows),
+        f"![Mean ranks on error; a bar joins methods that are not told apart]({PICTURE})",
+        "In pairs, over all data sets that both have finished: on how many the error is lower, equal and higher.",
+        _markdown(["", *titles], [_pairs(outcomes, own, methods) for own in _OWN if own in methods]),
+    ]
+
+
+def _pairs(outcomes: Outcomes, own: str, methods: Sequence[str]) -> list[str]:
+    """How often a method has a lower, an equal and a higher error than each other."""
+    cells = []
+    for rival in methods:
+        both = [outcomes[table] for table in finished(outcomes, [own, rival])]
+        surplus = [of[own].n_wrong - of[rival].n_wrong for of in both]
+        counts = (sum(it < 0 for it in surplus), sum(it == 0 for it in surplus), sum(it > 0 for it in surplus))
+        cells.append("" if rival == own else " / ".join(map(str, counts)))
+    return [METHODS[own].title, *cells]
+
+
+def _table(outcomes: Outcomes, methods: Sequence[str], cells: _Cells) -> str:
+    """Data sets as rows and methods as columns."""
+    rows = []
+    for table, of in outcomes.items():
+        present = cells(results_of(outcomes, table, methods))
+        rows.append([table, *(present.get(method) or _no_result(of.get(method)) for method in methods)])
+    return _markdown(["", *(METHODS[method].title for method in methods)], rows)
+
+
+def _no_result(outcome: Outcome | None) -> str:
+    if isinstance(outcome, Stopped):
+        return f"not finished ({outcome.seconds:g} s)" if outcome.why == NOT_FINISHED else "failed"
+    return "–"
+
+
+def _mark_error(results: Mapping[str, Result]) -> dict[str, str]:
+    """Errors with their standard errors, the lowest in bold, those near it slanted."""
+    cells = {}
+    lowest = min(results.values(), key=lambda result: result.n_wrong, default=None)
+    for method, result in results.items():
+        mark = "**" if result.n_wrong == lowest.n_wrong else "*" if is_within(result, lowest) else ""
+        cells[method] = f"{mark}{result.error:.2f} ± {result.standard_error:.2f}{mark}"
+    return cells
+
+
+def _mark_lowest(value: _Value, form: str, results: Mapping[str, Result]) -> dict[str, str]:
+    """Values of a measure, the lowest in bold."""
+    values = {method: value(result) for method, result in results.items()}
+    lowest = min((it for it in values.values() if it is not None), default=None)
+    marks = {method: "**" if it == lowest else "" for method, it in values.items()}
+    return {method: f"{marks[method]}{it:{form}}{marks[method]}" for method, it in values.items() if it is not None}
+
+
+def _data_sets(outcomes: Outcomes) -> str:
+    rows = []
+    for table in outcomes:
+        for result in list(results_of(outcomes, table, list(METHODS)).values())[:1]:
+            shape = (result.n_train, result.n_test, result.n_columns, result.n_classes)
+            rows.append([table, *(f"{number:,}" for number in shape)])
+    return _markdown(["", "training rows", "test rows", "columns", "classes in training"], rows)
+
+
+def _method_list(methods: Sequence[str]) -> str:
+    return "\n".join(f"* {METHODS[method].title}: {METHODS[method].about}." for method in methods)
+
+
+def _machines(outcomes: Outcomes) -> list[str]:
+    """What the trials ran on, each machine once."""
+    results = (result for table in outcomes for result in results_of(outcomes, table, list(METHODS)).values())
+    return list(dict.fromkeys(result.machine for result in results))
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,114 @@
+"""One trial: a method fitted to the training rows of a data set and tested, in a process of its own, on one thread.
+
+The process measures itself in processor time, after a first fit to few rows, which loads and compiles what is needed.
+It ends when the fit and the prediction have taken more than the time that is given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from threading import Event, Thread
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks import machine
+from benchmarks.csv_files import Split
+from benchmarks.rivals.data import load_table
+from benchmarks.rivals.measures import count_parameters, pickled_bytes, score
+from benchmarks.rivals.methods import METHODS
+from benchmarks.rivals.outcomes import NOT_FINISHED, Outcome, Result, Stopped
+from benchmarks.timing import time_once
+
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_FEW_OF_A_CLASS = 10
+_OUT_OF_TIME = 75  # exit status
+
+
+class ProcessEndedError(RuntimeError):
+    """Something outside ended the process of a trial; nothing is known of the method."""
+
+
+def run_trial(table: str, method: str, seconds: float) -> Outcome:
+    """Make a trial in a process of its own.
+
+    Parameters
+    ----------
+    table : str
+        One of `benchmarks.rivals.data.TABLES`.
+    method : str
+        One of `benchmarks.rivals.methods.METHODS`.
+    seconds : float
+        Processor time for the fit and the prediction together.
+
+    Raises
+    ------
+    ProcessEndedError
+        The process was killed.
+    """
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.rivals.trials", table, method, str(seconds)]
+    environment = os.environ | dict.fromkeys(_ONE_THREAD, "1")
+    # In a process group of its own, so that Ctrl-C reaches this process alone, which then ends the other.
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, process_group=0
+    )
+    try:
+        out, complaints = process.communicate()
+    finally:
+        process.kill()
+        process.wait()
+    if process.returncode == _OUT_OF_TIME:
+        return Stopped(NOT_FINISHED, seconds)
+    if process.returncode < 0:
+        raise ProcessEndedError(f"{table}, {method}: ended by {signal.Signals(-process.returncode).name}")
+    if process.returncode > 0:
+        return Stopped(f"failed: {complaints.strip().splitlines()[-1]}", seconds)
+    return Result(**json.loads(out.splitlines()[-1]))
+
+
+def measure(split: Split, model: Any, seconds: float) -> Result:
+    """Fit and test in this process, which ends if that takes too long."""
+    with threadpool_limits(1):
+        few = split.y_train.groupby(split.y_train, observed=True).head(_FEW_OF_A_CLASS).index
+        model.fit(split.X_train.loc[few], split.y_train.loc[few]).predict_proba(split.X_test.iloc[:10])
+        is_done = Event()
+        Thread(target=_end_after, args=(seconds, is_done), daemon=True).start()
+        fit, _ = time_once(lambda: model.fit(split.X_train, split.y_train))
+        predict, probabilities = time_once(lambda: model.predict_proba(split.X_test))
+        is_done.set()
+    return Result(
+        len(split.y_train),
+        len(split.y_test),
+        split.X_train.shape[1],
+        len(model.classes_),
+        *score(probabilities, model.classes_, split.y_test.to_numpy()),
+        fit.median / 1e3,
+        predict.median / 1e3,
+        pickled_bytes(model),
+        count_parameters(model),
+        machine.describe(),
+    )
+
+
+def _end_after(seconds: float, is_done: Event) -> None:
+    """End this process when it has taken more processor time; the timers of the system would make its clock coarse."""
+    end = time.process_time() + seconds
+    while (left := end - time.process_time()) > 0:
+        if is_done.wait(max(left, 0.01)):
+            return
+    os._exit(_OUT_OF_TIME)
+
+
+def _main(table: str, method: str, seconds: str) -> None:
+    result = measure(load_table(table), METHODS[method].make(), float(seconds))
+    print(json.dumps(asdict(result)))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
