@@ -17,6 +17,8 @@ _INTRODUCTION = """# Benchmarks
 Times of this library against what one could use instead, those of a section in one run. Times depend on the machine;
 ratios much less. A time is the median of several rounds, with the quartiles in brackets, in processor time on one
 thread unless the row says otherwise. Compiling is not counted. Accuracy stands beside each speed.
+
+How good the classifiers are without a choice of options, over many tables, is in [comparison.md](comparison.md).
 """
 
 

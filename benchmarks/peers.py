@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 from types import ModuleType
 
 _NAMES = {
@@ -18,5 +19,17 @@ def find(module: str, missing: list[str]) -> ModuleType | None:
     try:
         return importlib.import_module(module)
     except ImportError:
-        missing.append(f"{_NAMES[module]} (pip install 'tanager[bench]')")
+        missing.append(_advice(module))
         return None
+
+
+def is_installed(module: str, missing: list[str]) -> bool:
+    """Whether a peer is installed, without importing it; if not, a line about it is added to ``missing``."""
+    if find_spec(module) is not None:
+        return True
+    missing.append(_advice(module))
+    return False
+
+
+def _advice(module: str) -> str:
+    return f"{_NAMES[module]} (pip install 'tanager[bench]')"

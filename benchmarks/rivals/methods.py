@@ -31,12 +31,15 @@ class Method:
         Makes an estimator that takes pandas frames.
     needs : str or None
         Module that must be installed for it.
+    is_warmed_up : bool
+        Whether a fit to few rows comes first, which loads and compiles what is needed.
     """
 
     title: str
     about: str
     make: Callable[[], Any]
     needs: str | None = None
+    is_warmed_up: bool = True
 
 
 def _closed_form(structure: str) -> TANClassifier:
@@ -74,7 +77,12 @@ METHODS = {
         lambda: HistGradientBoostingClassifier(random_state=0),
     ),
     "explainable": Method(
-        "explainable", "explainable boosting of interpret, its defaults, one process", _explainable, needs="interpret"
+        "explainable",
+        "explainable boosting of interpret, its defaults, one process",
+        _explainable,
+        needs="interpret",
+        # It compiles nothing, and takes as long for few rows as for a thousand.
+        is_warmed_up=False,
     ),
 }
 
@@ -85,5 +93,6 @@ NETWORKS = ("nb", "chow-liu", "pyagrum")
 def installed_methods(names: list[str]) -> tuple[list[str], list[str]]:
     """Those that can be run, and lines on packages that the others lack."""
     missing: list[str] = []
-    found = [name for name in names if METHODS[name].needs is None or peers.find(METHODS[name].needs, missing)]
+    needs = {name: METHODS[name].needs for name in names}
+    found = [name for name, module in needs.items() if module is None or peers.is_installed(module, missing)]
     return found, missing

@@ -12,6 +12,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from threading import Event, Thread
 from typing import Any
@@ -72,16 +74,17 @@ def run_trial(table: str, method: str, seconds: float) -> Outcome:
     return Result(**json.loads(out.splitlines()[-1]))
 
 
+def warm_up(split: Split, model: Any) -> None:
+    """Fit to few rows, some of each class."""
+    few = split.y_train.groupby(split.y_train, observed=True).head(_FEW_OF_A_CLASS).index
+    model.fit(split.X_train.loc[few], split.y_train.loc[few]).predict_proba(split.X_test.iloc[:10])
+
+
 def measure(split: Split, model: Any, seconds: float) -> Result:
     """Fit and test in this process, which ends if that takes too long."""
-    with threadpool_limits(1):
-        few = split.y_train.groupby(split.y_train, observed=True).head(_FEW_OF_A_CLASS).index
-        model.fit(split.X_train.loc[few], split.y_train.loc[few]).predict_proba(split.X_test.iloc[:10])
-        is_done = Event()
-        Thread(target=_end_after, args=(seconds, is_done), daemon=True).start()
+    with threadpool_limits(1), _limit(seconds):
         fit, _ = time_once(lambda: model.fit(split.X_train, split.y_train))
         predict, probabilities = time_once(lambda: model.predict_proba(split.X_test))
-        is_done.set()
     return Result(
         len(split.y_train),
         len(split.y_test),
@@ -96,8 +99,19 @@ def measure(split: Split, model: Any, seconds: float) -> Result:
     )
 
 
+@contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    """End this process if what is done within takes more processor time."""
+    is_done = Event()
+    Thread(target=_end_after, args=(seconds, is_done), daemon=True).start()
+    try:
+        yield
+    finally:
+        is_done.set()
+
+
 def _end_after(seconds: float, is_done: Event) -> None:
-    """End this process when it has taken more processor time; the timers of the system would make its clock coarse."""
+    """Wait for the end of the work or of the time; the timers of the system would make the processor's clock coarse."""
     end = time.process_time() + seconds
     while (left := end - time.process_time()) > 0:
         if is_done.wait(max(left, 0.01)):
@@ -106,7 +120,10 @@ def _end_after(seconds: float, is_done: Event) -> None:
 
 
 def _main(table: str, method: str, seconds: str) -> None:
-    result = measure(load_table(table), METHODS[method].make(), float(seconds))
+    split, model = load_table(table), METHODS[method].make()
+    if METHODS[method].is_warmed_up:
+        warm_up(split, model)
+    result = measure(split, model, float(seconds))
     print(json.dumps(asdict(result)))
 
 
