@@ -1,8 +1,8 @@
 """The data sets of the comparison, each with one split that never changes.
 
 letter, satimage (its first fold), usps and mnist are the paper's codes in the paper's split; the codes have an order
-and are given as numbers. adult and kddcup99 have a split of their own. Of the others a third of the rows, drawn once in
-equal shares of each class, is for the test. Words are pandas categories; a question mark is a missing cell.
+and are given as numbers. adult and kddcup99 have a split of their own. Of the others a third of the rows, drawn once,
+the same share of each class, is for the test. Words are pandas categories; a question mark is a missing cell.
 
 Defaults are chosen on the training rows of these splits, so neither the seed nor the share may change.
 """
@@ -91,7 +91,7 @@ def needed_file(name: str) -> str:
 
 
 def split_rows(X: pd.DataFrame, y: pd.Series) -> Split:
-    """A third of the rows for the test, in equal shares of each class, always the same ones."""
+    """A third of the rows of each class for the test, always the same ones."""
     rows = np.arange(len(y))
     train, test = train_test_split(rows, test_size=_TEST_SHARE, random_state=_SPLIT_SEED, stratify=y)
     return Split(X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test])

@@ -20,7 +20,7 @@ PICTURE = "figures/comparison-ranks.svg"
 _INTRODUCTION = """\
 # Comparison over tables
 
-Classifiers as they come, without a choice of options, on {n_tables} tables. Written by `python -m benchmarks.tables`
+Classifiers as they come, without a choice of options. Data sets: {n_tables}. Written by `python -m benchmarks.tables`
 (`TANAGER_DATA` names the folder with the data); what comes of options that are tuned is in
 [beyond-results.md](beyond-results.md), times of single operations in [benchmarks.md](benchmarks.md). The defaults of
 `TANClassifier` and `TANEnsembleClassifier` were chosen on training rows of these data sets; no test row had a part in
@@ -30,7 +30,7 @@ _PROTOCOL = f"""\
 ## How it was measured
 
 * letter, satimage (first fold), usps and mnist: the paper's codes, given as numbers, and the paper's split. adult and
-  kddcup99: their own split. The others: a third of the rows for the test, drawn once, in equal shares of each class.
+  kddcup99: their own split. The others: a third of the rows for the test, drawn once, the same share of each class.
   Words are pandas categories, and a question mark is a missing cell.
 * The error is in per cent of the test rows, with its binomial standard error. "Within one standard error of the lowest"
   is: no more than the standard error of the lowest above the lowest.
@@ -39,10 +39,10 @@ _PROTOCOL = f"""\
   per cent.
 * Test rows of a class that no training row has (6 % of kddcup99) count as errors; log-loss and calibration error are of
   the other rows.
-* Times are processor time of one thread, of one run, after a first fit to few rows that loads and compiles what is
-  needed: of the fit, with all that it does to the table, and of the probabilities of all test rows. Other work went on
-  on the machine.
-* A trial that takes more processor time than it is given is shown as not finished.
+* Times are processor time of one thread, of one run: of the fit, with all that it does to the table, and of the
+  probabilities of all test rows. A fit to few rows comes before, which loads and compiles what is needed (not so with
+  explainable boosting, which compiles nothing). Other work went on on the machine.
+* A fit that takes, with its prediction, more processor time than it is given is shown as not finished.
 * The size is that of the pickled classifier. Parameters are entries of tables or weights, where there are such numbers.
 * One run each, `random_state=0`."""
 
@@ -59,7 +59,6 @@ _MEASURES: dict[str, tuple[_Value, str]] = {
     "Size of the pickled classifier in kB": (lambda result: result.n_bytes / 1e3, ",.1f"),
     "Parameters": (lambda result: result.n_parameters, ",d"),
 }
-
 
 _RANKED: dict[str, _Value] = {
     "error": lambda result: result.n_wrong,

@@ -113,10 +113,9 @@ def _limit(seconds: float) -> Iterator[None]:
 def _end_after(seconds: float, is_done: Event) -> None:
     """Wait for the end of the work or of the time; the timers of the system would make the processor's clock coarse."""
     end = time.process_time() + seconds
-    while (left := end - time.process_time()) > 0:
-        if is_done.wait(max(left, 0.01)):
-            return
-    os._exit(_OUT_OF_TIME)
+    while not is_done.wait(max(end - time.process_time(), 0.01)):
+        if time.process_time() >= end:
+            os._exit(_OUT_OF_TIME)
 
 
 def _main(table: str, method: str, seconds: str) -> None:
