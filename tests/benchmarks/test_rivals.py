@@ -241,7 +241,9 @@ class TestPage:
         row = "**10.00 ± 0.95** | *10.50 ± 0.97* | 11.00 ± 0.99 |"
         assert f"| iris | {row}" in text
         assert "| 13.00 ± 1.06 | not finished (600 s) |" in text
-        assert "Over the 1 data sets that all methods have finished (without wine)" in text
+        assert "Over the 1 data sets that these 8 methods have finished (without wine)" in text
+        assert "Over the 2 data sets that these 7 methods have finished. " in text
+        assert "| TAN |  | 2 / 0 / 0 | 2 / 0 / 0 | 2 / 0 / 0 | 2 / 0 / 0 | 2 / 0 / 0 | 2 / 0 / 0 | 1 / 0 / 0 |" in text
         assert f"]({PICTURE})" in text
         assert (tmp_path / PICTURE).read_text().count("naive Bayes") == 1
         assert "* Machine: a machine" in text
