@@ -89,7 +89,7 @@ def test_number_of_workers_does_not_matter(digits, ensemble):
 
 
 @pytest.mark.parametrize("training", ["separate", "joint"])
-@pytest.mark.parametrize("members", ["search", "distribution", "cover"])
+@pytest.mark.parametrize("members", ["search", "distribution", "trees", "cover"])
 def test_every_way_makes_valid_members_and_beats_chance(digits, members, training):
     X, y, X_test, y_test = digits
     template = TANClassifier(epochs=6, gamma=5.0, parent_dropout=0.1, shrinkage=0.01)

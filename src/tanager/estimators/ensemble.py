@@ -28,12 +28,14 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
     estimator : TANClassifier or None, default=None
         What the members are; None is ``TANClassifier()``.
     n_members : int, default=10
-    members : {"search", "distribution", "cover"}, default="search"
+    members : {"search", "distribution", "trees", "cover"}, default="search"
         Where the structures of the members come from.
 
         - "search": each member searches for itself, with a random state of its own, so that ``structure="subset"``
           gives each another ordering and other candidates.
         - "distribution": one search, and each member has a structure drawn from the distribution that it learned.
+        - "trees": the tree of largest summed ``screening`` score, the best tree of the other pairs of features, and so
+          on: where features are many, so that a cover of all pairs would be large.
         - "cover": nothing is searched; the members are paths through all features that share no pair of them. (D + 1)
           // 2 members, and no more are made, hold every pair of features once.
     training : {"separate", "joint"}, default="separate"
@@ -72,7 +74,7 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         estimator: TANClassifier | None = None,
         *,
         n_members: int = 10,
-        members: Literal["search", "distribution", "cover"] = "search",
+        members: Literal["search", "distribution", "trees", "cover"] = "search",
         training: Literal["separate", "joint"] = "separate",
         combine: Literal["log", "probability"] = "log",
         random_state: int | np.random.RandomState | None = None,

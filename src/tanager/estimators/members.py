@@ -11,14 +11,15 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from tanager.estimators.evidence import Evidence
 from tanager.estimators.fitting import Rows, fit_jointly
 from tanager.estimators.options import is_free, make_loss, make_settings
 from tanager.estimators.tan import TANClassifier
 from tanager.structure import maximum_arborescence
-from tanager.structure.covering import covering_paths
+from tanager.structure.covering import covering_paths, disjoint_trees
 from tanager.training import Noise
 
-MEMBERS = ("search", "distribution", "cover")
+MEMBERS = ("search", "distribution", "trees", "cover")
 TRAININGS = ("separate", "joint")
 
 _LEAST = 1e-12  # probability below which candidates are alike
@@ -31,11 +32,11 @@ def make_members(template: TANClassifier, how: str, rows: Rows, seeds: Sequence[
     ----------
     template : TANClassifier
         After `encode_training`.
-    how : {"search", "distribution", "cover"}
+    how : {"search", "distribution", "trees", "cover"}
         As in `tanager.TANEnsembleClassifier`.
     rows : Rows
     seeds : sequence of int
-        With "cover" there are fewer members than seeds if fewer hold all pairs.
+        With "trees" and "cover" there are fewer members than seeds if fewer hold all pairs.
     """
     if how == "search":
         return [_sibling(template, seed) for seed in seeds]
@@ -43,6 +44,11 @@ def make_members(template: TANClassifier, how: str, rows: Rows, seeds: Sequence[
     structures: list[Any]
     if how == "cover":
         structures = [parents.tolist() for parents in covering_paths(rows.codes.shape[1], len(seeds), rng)]
+    elif how == "trees":
+        cards = template.encoder_.cards.astype(np.int64)
+        evidence = Evidence(rows, cards, len(template.classes_), template.smoothing, n_threads=1)
+        scores = evidence.scores(template.screening)
+        structures = [parents.tolist() for parents in disjoint_trees(scores, len(seeds), rng)]
     else:
         structures = _draw_structures(_sibling(template, seeds[0]).fit_encoded(rows), len(seeds), rng)
     return [

@@ -1,5 +1,7 @@
 """Trees that share no pair of features, for ensembles: together they hold as many different pairs as trees can.
 
+With few features a cover holds all pairs. With many it would be large, and trees of the pairs that score best come first.
+
 The edges of the complete graph over an even number n of nodes fall apart into n / 2 paths through all nodes: the zigzag
 0, n-1, 1, n-2, 2 ... and its rotations (Walecki; Lucas, 1892). So D / 2 TANs hold every pair of D features once, and
 an average of them, like AODE, is a model of all pairs. With an odd number of features one more node is added and left
@@ -11,8 +13,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from tanager.structure.forest import maximum_spanning_tree
 from tanager.structure.parent_sets import NO_PARENT
 
 
@@ -50,6 +53,50 @@ def covering_paths(n_features: int, n_paths: int, rng: np.random.Generator) -> l
         for before, after in pairwise(path):
             if max(before, after) < n_features:
                 parents[numbers[after]] = numbers[before]
+        structures.append(parents)
+    return structures
+
+
+def disjoint_trees(scores: ArrayLike, n_trees: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Parents of the tree of largest summed score, of the best one of the pairs that are left, and so on.
+
+    Parameters
+    ----------
+    scores : float array of shape (D, D)
+        Symmetric; the diagonal is not read.
+    n_trees : int
+        How many are wanted; there are fewer if no pair is left.
+    rng : numpy Generator
+        Draws the roots.
+
+    Returns
+    -------
+    list of int64 arrays of shape (D,)
+        Parent of each feature, -1 for none. Where the pairs left do not join all features, it is a forest.
+
+    Examples
+    --------
+    >>> scores = [[0, 6, 5, 4], [6, 0, 3, 2], [5, 3, 0, 1], [4, 2, 1, 0]]
+    >>> for parents in disjoint_trees(scores, 9, np.random.default_rng(0)):
+    ...     print(parents)
+    [ 3  0  0 -1]
+    [-1  2 -1  1]
+    [-1 -1 -1  2]
+    """
+    weights = np.array(scores, np.float64)
+    np.fill_diagonal(weights, 0.0)
+    n_features = len(weights)
+    # Used pairs weigh so little that a tree takes one only where it must; then it is taken out again.
+    used = 2.0 * weights.min() - weights.max() - 1.0
+    is_left = ~np.eye(n_features, dtype=bool)
+    structures: list[NDArray[np.int64]] = []
+    while len(structures) < n_trees and (is_left.any() or not structures):
+        tree = maximum_spanning_tree(np.where(is_left, weights, used), int(rng.integers(n_features)))
+        children = np.flatnonzero(tree != NO_PARENT)
+        parents = np.full(n_features, NO_PARENT, np.int64)
+        new = children[is_left[children, tree[children]]]
+        parents[new] = tree[new]
+        is_left[new, tree[new]] = is_left[tree[new], new] = False
         structures.append(parents)
     return structures
 
