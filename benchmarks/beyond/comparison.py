@@ -60,18 +60,19 @@ def compare(dataset: str, method: str, n_seeds: int = N_SEEDS, *, only_finished:
     """
     run = finished_trial if only_finished else run_trial
     folds = range(1, N_FOLDS.get(dataset, 1) + 1)
+    grid = METHODS[method].grid(dataset)
     selected, validation_errors = [], []
     for fold in folds:
         tried = []
-        for options in METHODS[method].grid():
+        for options in grid:
             outcome = run(dataset, fold, method, options, n_seeds, "validation")
             tried.append(outcome.error)
             yield f"{dataset}, fold {fold}, {method}, {options}: {outcome.error:.2f} % on validation rows"
         best = int(np.argmin(tried))
-        selected.append(METHODS[method].grid()[best])
+        selected.append(grid[best])
         validation_errors.append(tried[best])
     outcomes: list[list[Outcome]] = []
-    for seed in range(n_seeds):
+    for seed in range(METHODS[method].n_seeds(dataset, n_seeds)):
         runs = [run(dataset, fold, method, selected[fold - 1], seed, "test") for fold in folds]
         outcomes.append(runs)
         yield f"{dataset}, {method}, seed {seed}: tested"

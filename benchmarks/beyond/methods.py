@@ -22,6 +22,35 @@ EPOCHS = {"letter": 60, "satimage": 60, "usps": 60, "mnist": 40, "digits": 20}
 _N_FEATURES = {"letter": 16, "satimage": 36, "usps": 256, "mnist": 196, "digits": 64}
 
 Options = dict[str, Any]
+Values = dict[str, tuple[Any, ...]]
+
+# Every option that matters is named, so that the comparison stays what it is when defaults change.
+_FIXED: Options = {
+    "max_parents": 8,
+    "max_table_size": 50_000,
+    "candidates": None,
+    "screening": "information",
+    "free": "project",
+    "ordering": None,
+    "loss": "hybrid",
+    "lam": 10.0,
+    "gamma": 1.0,
+    "eta": 10.0,
+    "parameters": "gradient",
+    "smoothing": 1.0,
+    "binning": "none",
+    "max_bins": None,
+    "max_categories": None,
+    "learning_rate": 0.1,
+    "learning_rate_decay": 1e-3,
+    "structure_learning_rate": 0.01,
+    "tau": (10.0, 0.1),
+    "optimiser": "selected",
+    "parent_dropout": 0.0,
+    "shrinkage": 0.0,
+    "smoothness": 0.0,
+    "size_penalty": 0.0,
+}
 
 
 @dataclass(frozen=True)
@@ -36,16 +65,27 @@ class Method:
         From data set, options and seed to an estimator.
     values : dict
         For each option the values to try; all combinations are tried.
+    own_values : dict
+        The same for data sets that have others.
+    own_seeds : dict
+        Number of seeds tested, for data sets where that is less than the usual number.
     """
 
     title: str
     group: str
     make: Callable[[str, Options, int], Any]
-    values: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
+    own_values: dict[str, Values] = field(default_factory=dict)
+    own_seeds: dict[str, int] = field(default_factory=dict)
 
-    def grid(self) -> list[Options]:
+    def grid(self, dataset: str) -> list[Options]:
         """All combinations of the values."""
-        return [dict(zip(self.values, chosen, strict=True)) for chosen in product(*self.values.values())]
+        values = self.own_values.get(dataset, self.values)
+        return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+
+    def n_seeds(self, dataset: str, usual: int) -> int:
+        """How many seeds are tested."""
+        return min(usual, self.own_seeds.get(dataset, usual))
 
 
 def make_model(dataset: str, method: str, options: Options, seed: int) -> Any:
@@ -54,8 +94,8 @@ def make_model(dataset: str, method: str, options: Options, seed: int) -> Any:
 
 
 def _tan(dataset: str, options: Options, seed: int | None) -> TANClassifier:
-    settings: Options = {"epochs": EPOCHS[dataset], "batch_size": BATCH_SIZES[dataset], "max_categories": None}
-    return TANClassifier(binning="none", random_state=seed, **settings | options)
+    of_dataset: Options = {"epochs": EPOCHS[dataset], "batch_size": BATCH_SIZES[dataset]}
+    return TANClassifier(random_state=seed, **_FIXED | of_dataset | options)
 
 
 def _single(**fixed: Any) -> Callable[[str, Options, int], Any]:

@@ -58,7 +58,7 @@ def test_validation_rows_are_not_trained_on():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_can_be_made(method):
-    options = METHODS[method].grid()[0]
+    options = METHODS[method].grid("letter")[0]
     assert hasattr(make_model("letter", method, options, 0), "fit")
 
 
