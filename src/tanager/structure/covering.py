@@ -1,6 +1,7 @@
 """Trees that share no pair of features, for ensembles: together they hold as many different pairs as trees can.
 
-With few features a cover holds all pairs. With many it would be large, and trees of the pairs that score best come first.
+With few features a cover holds all pairs. With many it would be large, and trees of the pairs that score best come
+first.
 
 The edges of the complete graph over an even number n of nodes fall apart into n / 2 paths through all nodes: the zigzag
 0, n-1, 1, n-2, 2 ... and its rotations (Walecki; Lucas, 1892). So D / 2 TANs hold every pair of D features once, and
