@@ -117,6 +117,12 @@ def _cover(dataset: str, options: Options, seed: int) -> Any:
     return _ensemble(of=_COVER, n_members=n_members, members="cover", training="joint")(dataset, options, seed)
 
 
+def _climbed(dataset: str, options: Options, seed: int) -> Any:
+    """Trees that hill climbing finds among random candidates; the margin that it looks at is that of one tree."""
+    member = {"structure": "greedy-left-out", "candidates": "random", "gamma": 50.0, **_COVER}
+    return _ensemble(of=member, members="search", training="joint")(dataset, options, seed)
+
+
 def _boosting(dataset: str, options: Options, seed: int) -> Any:
     return HistGradientBoostingClassifier(random_state=seed, **options)
 
@@ -126,10 +132,24 @@ def _logistic(dataset: str, options: Options, seed: int) -> Any:
     return make_pipeline(encoder, LogisticRegression(max_iter=1000, **options))
 
 
-# Few values for each method, so that all have the same budget: four trials.
-_MARGINS = {"lam": (10.0, 100.0), "gamma": (5.0, 50.0)}
-_SMOOTH = {"lam": (30.0,), "gamma": (5.0, 50.0), "smoothness": (0.01, 0.1)}
-_JOINT = {"gamma": (10.0, 30.0), "smoothness": (0.003, 0.03)}
+# Few values for each method, so that all have about the same budget: four trials, and two where a fit takes long.
+_MARGINS: Values = {"lam": (10.0, 100.0), "gamma": (5.0, 50.0)}
+_SMOOTH: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "smoothness": (0.01, 0.1)}
+_SHRUNK: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "shrinkage": (0.01, 0.1)}
+_JOINT: Values = {"gamma": (10.0, 30.0), "smoothness": (0.003, 0.03)}
+_CLIMBED: Values = {"n_members": (12,), "max_parents": (32,), "epochs": (30,), "smoothness": (0.03, 0.1)}
+_PENALTIES: Values = {"C": (0.03, 0.1, 0.3, 1.0)}
+_ROUNDS: Values = {"learning_rate": (0.05, 0.1), "max_iter": (100, 300)}
+
+_MNIST: Values = {"lam": (30.0,), "gamma": (50.0,), "smoothness": (0.01, 0.03)}
+_OWN_MARGINS = {"mnist": _MARGINS | {"gamma": (50.0,)}}
+_OWN_SMOOTH = {"mnist": _MNIST}
+_OWN_FREE = {"mnist": _MNIST | {"epochs": (20,)}}
+_OWN_CLIMBING = {"mnist": _MNIST | {"candidates": ("random",), "max_parents": (64,)}}
+_OWN_SHRUNK = {"mnist": _SHRUNK | {"gamma": (50.0,)}}
+_OWN_CLIMBED = {"mnist": {"n_members": (20,), "max_parents": (32,), "epochs": (12,), "smoothness": (0.04, 0.1)}}
+_OWN_PENALTIES = {"mnist": {"C": (0.03, 0.1)}}
+_OWN_ROUNDS = {"mnist": {"learning_rate": (0.1,), "max_iter": (100,)}}
 
 _DROPOUT: Options = {"parent_dropout": 0.2}
 _COVER: Options = {"lam": 100.0, "eta": 1.0, "parent_dropout": 0.2, "learning_rate": 0.3}
@@ -137,27 +157,38 @@ _COVER: Options = {"lam": 100.0, "eta": 1.0, "parent_dropout": 0.2, "learning_ra
 _ONE, _SEVERAL, _BASELINE = "one network", "several networks", "baseline"
 
 METHODS = {
-    "nb": Method("naive Bayes", _ONE, _single(structure="none"), _MARGINS),
+    "nb": Method("naive Bayes", _ONE, _single(structure="none"), _MARGINS, _OWN_MARGINS),
     "chow-liu-ml": Method("Chow-Liu, maximum likelihood", _ONE, _single(structure="chow-liu", parameters="ml")),
-    "chow-liu": Method("Chow-Liu", _ONE, _single(structure="chow-liu"), _MARGINS),
-    "chow-liu-dropout": Method("Chow-Liu, dropout", _ONE, _single(structure="chow-liu", **_DROPOUT), _MARGINS),
-    "chow-liu-smooth": Method(
-        "Chow-Liu, dropout, smoothness", _ONE, _single(structure="chow-liu", **_DROPOUT), _SMOOTH
+    "chow-liu": Method("Chow-Liu", _ONE, _single(structure="chow-liu"), _MARGINS, _OWN_MARGINS),
+    "chow-liu-dropout": Method(
+        "Chow-Liu, dropout", _ONE, _single(structure="chow-liu", **_DROPOUT), _MARGINS, _OWN_MARGINS
     ),
-    "subset": Method("TAN Subset, K = 8", _ONE, _single(structure="subset"), _MARGINS),
-    "subset-dropout": Method("TAN Subset, dropout", _ONE, _single(structure="subset", **_DROPOUT), _MARGINS),
-    "subset-smooth": Method("TAN Subset, dropout, smoothness", _ONE, _single(structure="subset", **_DROPOUT), _SMOOTH),
+    "chow-liu-shrinkage": Method(
+        "Chow-Liu, dropout, shrinkage", _ONE, _single(structure="chow-liu", **_DROPOUT), _SHRUNK, _OWN_SHRUNK
+    ),
+    "chow-liu-smooth": Method(
+        "Chow-Liu, dropout, smoothness", _ONE, _single(structure="chow-liu", **_DROPOUT), _SMOOTH, _OWN_SMOOTH
+    ),
+    "subset": Method("TAN Subset, K = 8", _ONE, _single(structure="subset"), _MARGINS, _OWN_MARGINS),
+    "subset-dropout": Method(
+        "TAN Subset, dropout", _ONE, _single(structure="subset", **_DROPOUT), _MARGINS, _OWN_MARGINS
+    ),
+    "subset-smooth": Method(
+        "TAN Subset, dropout, smoothness", _ONE, _single(structure="subset", **_DROPOUT), _SMOOTH, _OWN_SMOOTH
+    ),
     "free-project": Method(
         "free, projected once, dropout, smoothness",
         _ONE,
         _single(structure="free", free="project", candidates="mixed", **_DROPOUT),
         _SMOOTH,
+        _OWN_FREE,
     ),
     "free-arborescence": Method(
         "free, a forest at every step, dropout, smoothness",
         _ONE,
         _single(structure="free", free="arborescence", candidates="mixed", **_DROPOUT),
         _SMOOTH,
+        _OWN_FREE,
     ),
     "greedy-conditional": Method(
         "hill climbing on the conditional likelihood",
@@ -166,7 +197,11 @@ METHODS = {
         _SMOOTH,
     ),
     "greedy-left-out": Method(
-        "hill climbing on the left-out margin", _ONE, _single(structure="greedy-left-out", **_DROPOUT), _SMOOTH
+        "hill climbing on the left-out margin",
+        _ONE,
+        _single(structure="greedy-left-out", **_DROPOUT),
+        _SMOOTH,
+        _OWN_CLIMBING,
     ),
     "annealed-margin": Method(
         "simulated annealing on the margin", _ONE, _single(structure="annealed-margin", **_DROPOUT), _SMOOTH
@@ -190,9 +225,10 @@ METHODS = {
         _ensemble(of={"structure": "subset", **_COVER}, n_members=10, training="joint"),
         _JOINT,
     ),
-    "cover-joint": Method("a cover of pairs, trained jointly", _SEVERAL, _cover, _JOINT),
-    "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, {"C": (0.03, 0.1, 0.3, 1.0)}),
-    "boosting": Method(
-        "histogram gradient boosting", _BASELINE, _boosting, {"learning_rate": (0.05, 0.1), "max_iter": (100, 300)}
+    "climbed-joint": Method(
+        "hill-climbed trees, trained jointly", _SEVERAL, _climbed, _CLIMBED, _OWN_CLIMBED, {"mnist": 3}
     ),
+    "cover-joint": Method("a cover of pairs, trained jointly", _SEVERAL, _cover, _JOINT),
+    "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, _PENALTIES, _OWN_PENALTIES, {"mnist": 1}),
+    "boosting": Method("histogram gradient boosting", _BASELINE, _boosting, _ROUNDS, _OWN_ROUNDS, {"mnist": 1}),
 }

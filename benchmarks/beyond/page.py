@@ -93,4 +93,8 @@ def _options(of_folds: Sequence[Mapping[str, Any]]) -> str:
     """Selected options, with all values that folds have selected."""
     names = of_folds[0]
     values = {name: list(dict.fromkeys(options[name] for options in of_folds)) for name in names}
-    return ", ".join(f"{name} {' or '.join(f'{value:g}' for value in found)}" for name, found in values.items())
+    return ", ".join(f"{name} {' or '.join(map(_word, found))}" for name, found in values.items())
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
