@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from tanager import TANClassifier, TANEnsembleClassifier
+from tanager.training import GreedySearch
 
 BATCH_SIZES = {"letter": 100, "satimage": 50, "usps": 100, "mnist": 250, "digits": 50}
 """Rows of a mini-batch, as in the paper."""
@@ -119,8 +120,15 @@ def _cover(dataset: str, options: Options, seed: int) -> Any:
 
 def _climbed(dataset: str, options: Options, seed: int) -> Any:
     """Trees that hill climbing finds among random candidates; the margin that it looks at is that of one tree."""
-    member = {"structure": "greedy-left-out", "candidates": "random", "gamma": 50.0, **_COVER}
+    search = GreedySearch("margin", gamma=50.0, leaves_out=True, max_rows=8000)
+    member = {"structure": search, "candidates": "random", **_COVER}
     return _ensemble(of=member, members="search", training="joint")(dataset, options, seed)
+
+
+def _trees(dataset: str, options: Options, seed: int) -> Any:
+    return _ensemble(of={"screening": "conditional", **_COVER}, members="trees", training="joint")(
+        dataset, options, seed
+    )
 
 
 def _boosting(dataset: str, options: Options, seed: int) -> Any:
@@ -137,19 +145,36 @@ _MARGINS: Values = {"lam": (10.0, 100.0), "gamma": (5.0, 50.0)}
 _SMOOTH: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "smoothness": (0.01, 0.1)}
 _SHRUNK: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "shrinkage": (0.01, 0.1)}
 _JOINT: Values = {"gamma": (10.0, 30.0), "smoothness": (0.003, 0.03)}
-_CLIMBED: Values = {"n_members": (12,), "max_parents": (32,), "epochs": (30,), "smoothness": (0.03, 0.1)}
+_CLIMBED: Values = {"n_members": (12,), "max_parents": (24,), "epochs": (30,), "lam": (1000.0,), "gamma": (20.0,)}
+_CLIMBED |= {"smoothness": (0.03,), "parent_dropout": (0.0, 0.2)}
+_TREES: Values = {"n_members": (30,), "epochs": (30,), "lam": (1000.0,), "gamma": (20.0,)}
+_TREES |= {"smoothness": (0.03,), "parent_dropout": (0.0, 0.2)}
 _PENALTIES: Values = {"C": (0.03, 0.1, 0.3, 1.0)}
 _ROUNDS: Values = {"learning_rate": (0.05, 0.1), "max_iter": (100, 300)}
 
-_MNIST: Values = {"lam": (30.0,), "gamma": (50.0,), "smoothness": (0.01, 0.03)}
-_OWN_MARGINS = {"mnist": _MARGINS | {"gamma": (50.0,)}}
+_MNIST: Values = {"lam": (30.0,), "gamma": (50.0,), "smoothness": (0.03,)}
+_SATIMAGE: Values = {"lam": (30.0,), "gamma": (20.0,), "smoothness": (0.01, 0.03)}
+_OWN_MARGINS = {"mnist": {"lam": (30.0,), "gamma": (50.0,)}}
 _OWN_SMOOTH = {"mnist": _MNIST}
-_OWN_FREE = {"mnist": _MNIST | {"epochs": (20,)}}
-_OWN_CLIMBING = {"mnist": _MNIST | {"candidates": ("random",), "max_parents": (64,)}}
-_OWN_SHRUNK = {"mnist": _SHRUNK | {"gamma": (50.0,)}}
-_OWN_CLIMBED = {"mnist": {"n_members": (20,), "max_parents": (32,), "epochs": (12,), "smoothness": (0.04, 0.1)}}
-_OWN_PENALTIES = {"mnist": {"C": (0.03, 0.1)}}
+_OWN_FREE = {"mnist": _MNIST | {"epochs": (20,)}, "satimage": _SATIMAGE}
+_OWN_CLIMBING = {
+    "mnist": _MNIST | {"lam": (30.0, 300.0), "candidates": ("random",), "max_parents": (64,)},
+    "satimage": _SATIMAGE | {"epochs": (200,)},
+}
+_OWN_SHRUNK = {"mnist": {"lam": (30.0,), "gamma": (50.0,), "shrinkage": (0.01,)}}
+_WIDE: Values = {"epochs": (10,), "lam": (1000.0,), "gamma": (20.0,), "smoothness": (0.1,), "parent_dropout": (0.0,)}
+_OWN_CLIMBED = {
+    "letter": _CLIMBED | {"max_parents": (5,), "gamma": (10.0,), "smoothness": (0.003,)},
+    "satimage": _CLIMBED | {"max_parents": (10,)},
+    "mnist": {"n_members": (24,), "max_parents": (24,), **_WIDE},
+}
+_OWN_TREES = {"mnist": {"n_members": (40,), **_WIDE}}
+_OWN_JOINT = {"satimage": {"gamma": (10.0, 30.0), "smoothness": (0.03, 0.1)}}
+_OWN_PENALTIES = {"mnist": {"C": (0.1,)}}
 _OWN_ROUNDS = {"mnist": {"learning_rate": (0.1,), "max_iter": (100,)}}
+
+_THREE = {"mnist": 3}
+_ONCE = {"satimage": 1, "usps": 1, "mnist": 1}  # no randomness, or little for its time
 
 _DROPOUT: Options = {"parent_dropout": 0.2}
 _COVER: Options = {"lam": 100.0, "eta": 1.0, "parent_dropout": 0.2, "learning_rate": 0.3}
@@ -157,24 +182,24 @@ _COVER: Options = {"lam": 100.0, "eta": 1.0, "parent_dropout": 0.2, "learning_ra
 _ONE, _SEVERAL, _BASELINE = "one network", "several networks", "baseline"
 
 METHODS = {
-    "nb": Method("naive Bayes", _ONE, _single(structure="none"), _MARGINS, _OWN_MARGINS),
+    "nb": Method("naive Bayes", _ONE, _single(structure="none"), _MARGINS, _OWN_MARGINS, _THREE),
     "chow-liu-ml": Method("Chow-Liu, maximum likelihood", _ONE, _single(structure="chow-liu", parameters="ml")),
-    "chow-liu": Method("Chow-Liu", _ONE, _single(structure="chow-liu"), _MARGINS, _OWN_MARGINS),
+    "chow-liu": Method("Chow-Liu", _ONE, _single(structure="chow-liu"), _MARGINS, _OWN_MARGINS, _THREE),
     "chow-liu-dropout": Method(
-        "Chow-Liu, dropout", _ONE, _single(structure="chow-liu", **_DROPOUT), _MARGINS, _OWN_MARGINS
+        "Chow-Liu, dropout", _ONE, _single(structure="chow-liu", **_DROPOUT), _MARGINS, _OWN_MARGINS, _THREE
     ),
     "chow-liu-shrinkage": Method(
-        "Chow-Liu, dropout, shrinkage", _ONE, _single(structure="chow-liu", **_DROPOUT), _SHRUNK, _OWN_SHRUNK
+        "Chow-Liu, dropout, shrinkage", _ONE, _single(structure="chow-liu", **_DROPOUT), _SHRUNK, _OWN_SHRUNK, _THREE
     ),
     "chow-liu-smooth": Method(
-        "Chow-Liu, dropout, smoothness", _ONE, _single(structure="chow-liu", **_DROPOUT), _SMOOTH, _OWN_SMOOTH
+        "Chow-Liu, dropout, smoothness", _ONE, _single(structure="chow-liu", **_DROPOUT), _SMOOTH, _OWN_SMOOTH, _THREE
     ),
-    "subset": Method("TAN Subset, K = 8", _ONE, _single(structure="subset"), _MARGINS, _OWN_MARGINS),
+    "subset": Method("TAN Subset, K = 8", _ONE, _single(structure="subset"), _MARGINS, _OWN_MARGINS, _THREE),
     "subset-dropout": Method(
-        "TAN Subset, dropout", _ONE, _single(structure="subset", **_DROPOUT), _MARGINS, _OWN_MARGINS
+        "TAN Subset, dropout", _ONE, _single(structure="subset", **_DROPOUT), _MARGINS, _OWN_MARGINS, _THREE
     ),
     "subset-smooth": Method(
-        "TAN Subset, dropout, smoothness", _ONE, _single(structure="subset", **_DROPOUT), _SMOOTH, _OWN_SMOOTH
+        "TAN Subset, dropout, smoothness", _ONE, _single(structure="subset", **_DROPOUT), _SMOOTH, _OWN_SMOOTH, _THREE
     ),
     "free-project": Method(
         "free, projected once, dropout, smoothness",
@@ -225,10 +250,9 @@ METHODS = {
         _ensemble(of={"structure": "subset", **_COVER}, n_members=10, training="joint"),
         _JOINT,
     ),
-    "climbed-joint": Method(
-        "hill-climbed trees, trained jointly", _SEVERAL, _climbed, _CLIMBED, _OWN_CLIMBED, {"mnist": 3}
-    ),
-    "cover-joint": Method("a cover of pairs, trained jointly", _SEVERAL, _cover, _JOINT),
-    "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, _PENALTIES, _OWN_PENALTIES, {"mnist": 1}),
-    "boosting": Method("histogram gradient boosting", _BASELINE, _boosting, _ROUNDS, _OWN_ROUNDS, {"mnist": 1}),
+    "climbed-joint": Method("hill-climbed trees, trained jointly", _SEVERAL, _climbed, _CLIMBED, _OWN_CLIMBED, _THREE),
+    "trees-joint": Method("trees of the best pairs, trained jointly", _SEVERAL, _trees, _TREES, _OWN_TREES, _THREE),
+    "cover-joint": Method("a cover of pairs, trained jointly", _SEVERAL, _cover, _JOINT, _OWN_JOINT),
+    "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, _PENALTIES, _OWN_PENALTIES, _ONCE),
+    "boosting": Method("histogram gradient boosting", _BASELINE, _boosting, _ROUNDS, _OWN_ROUNDS, _ONCE),
 }
