@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from joblib import Memory
 
-from benchmarks.beyond import comparison, trials
+from benchmarks.beyond import comparison, methods, trials
 from benchmarks.beyond.__main__ import main
 from benchmarks.beyond.methods import METHODS, make_model
+from benchmarks.beyond.page import write_page
 
 
 @pytest.fixture
@@ -70,3 +71,38 @@ def test_only_what_was_finished(cache, capsys):
     assert "digits, nb: not finished" in capsys.readouterr().out
     assert "naive Bayes" not in page.read_text()
     assert "Chow-Liu" in page.read_text()
+
+
+def test_data_sets_may_have_values_and_seeds_of_their_own():
+    method = METHODS["greedy-left-out"]
+    assert len(method.grid("letter")) == 4
+    assert {options["max_parents"] for options in method.grid("mnist")} == {64}
+    assert METHODS["climbed-joint"].n_seeds("mnist", 5) == 3
+    assert METHODS["climbed-joint"].n_seeds("mnist", 2) == 2
+    assert METHODS["climbed-joint"].n_seeds("usps", 5) == 5
+
+
+def test_fewer_seeds_are_selected_with_the_same_one(monkeypatch):
+    asked = []
+
+    def invent(dataset, fold, method, options, seed, part):
+        asked.append((seed, part))
+        return trials.Outcome(1.0, 1.0, 7)
+
+    monkeypatch.setattr(comparison, "run_trial", invent)
+    *_, line = comparison.compare("mnist", "climbed-joint")
+    assert asked == [(5, "validation"), (0, "test"), (1, "test"), (2, "test")]
+    assert len(line.errors) == 3
+
+
+def test_words_among_the_options_are_written(tmp_path):
+    line = comparison.Line("nb", [{"candidates": "random", "lam": 10.0}], 1.0, [2.0, 4.0], 1.0, 7)
+    write_page({"letter": [line]}, tmp_path / "page.md")
+    assert "| naive Bayes | candidates random, lam 10 | 1.00 | 3.00 ± 1.00 | 2 |" in (tmp_path / "page.md").read_text()
+
+
+def test_options_do_not_follow_the_defaults():
+    model = make_model("letter", "subset", {"lam": 10.0, "gamma": 5.0}, 0)
+    changeable = {"gamma", "lam", "learning_rate", "epochs", "parent_dropout", "smoothness", "shrinkage", "candidates"}
+    assert changeable <= methods._FIXED.keys() | {"epochs"}
+    assert model.get_params()["learning_rate"] == 0.1
