@@ -30,6 +30,18 @@ class Tables(NamedTuple):
     cards: IntArray  # int64[D + P + 1]: number of values of each column; the last is 1
 
 
+class Ridge(NamedTuple):
+    """A pull that is part of the loss: half of ``weight`` times the squared distance from the goal.
+
+    The goal of child i is ``goals[offset[i]:offset[i + 1]]``, read as ``[x_i, c]``, for every value of its parents.
+    Only what differs between the classes counts, since a difference that all classes share changes no prediction.
+    """
+
+    goals: FloatArray  # float32
+    offset: IntArray  # int64[D + 1]
+    weight: float  # 0 is no pull
+
+
 class Adam(NamedTuple):
     """Constants of Adam (Kingma and Ba, 2015); ``epsilon`` is added outside the bias correction."""
 

@@ -7,11 +7,13 @@ from tanager.data.columns import Table, as_table, resolve_categorical
 from tanager.data.encoding import TableEncoder
 from tanager.data.labels import unique_labels, value_labels
 from tanager.data.mdlp import MDLPBinning, mdlp_column_cuts, mdlp_cuts
+from tanager.data.mixed_binning import MixedBinning
 
 __all__ = [
     "Binning",
     "CategoryColumn",
     "MDLPBinning",
+    "MixedBinning",
     "NumericColumn",
     "QuantileBinning",
     "Table",

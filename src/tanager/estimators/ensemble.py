@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,13 +12,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import FloatArray, IntArray
+from tanager.estimators.choosing import Wishes, choose_preset
+from tanager.estimators.defaults import (
+    GIVEN,
+    ONE_TREE,
+    SEVERAL_TREES,
+    Preset,
+    default_members,
+    is_auto,
+    missing_options,
+    with_preset,
+)
 from tanager.estimators.explaining import ExplainingMixin
+from tanager.estimators.fitting import Rows
 from tanager.estimators.inputs import read_table
 from tanager.estimators.members import MEMBERS, TRAININGS, make_members, train_jointly, train_separately
 from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.tan import TANClassifier
-from tanager.model import Network, average_networks
+from tanager.model import Network, average_networks, can_temper, temper
 
 
 class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
@@ -73,9 +86,9 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         self,
         estimator: TANClassifier | None = None,
         *,
-        n_members: int = 10,
-        members: Literal["search", "distribution", "trees", "cover"] = "search",
-        training: Literal["separate", "joint"] = "separate",
+        n_members: int | None = None,
+        members: Literal["search", "distribution", "trees", "cover"] | None = None,
+        training: Literal["separate", "joint"] | None = None,
         combine: Literal["log", "probability"] = "log",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -104,14 +117,49 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         template = TANClassifier() if self.estimator is None else clone(self.estimator)
         read_table(self, X, y, reset=True)
         rows = template.encode_training(X, y, sample_weight)
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_members).tolist()
-        members = make_members(template, self.members, rows, seeds)
-        train = train_jointly if self.training == "joint" else train_separately
-        self.estimators_ = train(members, rows, self.n_jobs)
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
+        calibrate = template.calibrate if self.combine == "log" else False
+        wishes = Wishes(template.choose, calibrate, seeds[0], template.verbose > 0)
+
+        def fit_part(preset: Preset, part: Rows) -> Callable[[IntArray], FloatArray]:
+            members = self._fit_members(template, preset, part, seeds[1])
+            return average_networks([member.network_ for member in members]).log_joint
+
+        choice = choose_preset(self._presets(template), fit_part, rows, wishes)
+        self.estimators_ = self._fit_members(template, choice.preset, rows, seeds[1])
+        can_all = all(can_temper(member.network_) for member in self.estimators_)
+        temperature = 1.0
+        if choice.temperature is not None and (calibrate or can_all):
+            temperature = choice.temperature
+            for member in self.estimators_:
+                member.network_ = temper(member.network_, temperature)
+        self.choice_ = choice.to_dict(temperature)
+        self.options_ = missing_options(template, choice.preset, rows.n_counted)
         self.classes_ = template.classes_
         self.encoder_ = template.encoder_
         self.average_ = average_networks([member.network_ for member in self.estimators_])
         return self
+
+    def _ways(self, template: TANClassifier) -> tuple[str, str]:
+        """How structures come about and how members are trained."""
+        how = self.members or ("trees" if is_auto(template) else "search")
+        is_joint = is_auto(template) and how in ("trees", "cover")
+        return how, self.training or ("joint" if is_joint else "separate")
+
+    def _presets(self, template: TANClassifier) -> tuple[Preset, ...]:
+        if not is_auto(template):
+            return (GIVEN,)
+        return SEVERAL_TREES if self._ways(template)[0] in ("trees", "cover") else ONE_TREE
+
+    def _fit_members(self, template: TANClassifier, preset: Preset, rows: Rows, seed: int) -> list[TANClassifier]:
+        """Train members with the options of a preset where they are not given."""
+        plan = with_preset(template, preset, rows.n_counted)
+        plan.choose, plan.calibrate = False, False
+        how, training = self._ways(template)
+        n_members = self.n_members or default_members(rows.codes.shape[1], how)
+        seeds = np.random.default_rng(seed).integers(np.iinfo(np.int32).max, size=n_members).tolist()
+        members = make_members(plan, how, rows, seeds)
+        return (train_jointly if training == "joint" else train_separately)(members, rows, self.n_jobs)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each class given each row, shape (N, C)."""
@@ -142,9 +190,10 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         return self.encoder_.encode(read_table(self, X, reset=False))
 
     def _check_options(self) -> None:
-        if isinstance(self.n_members, bool) or not isinstance(self.n_members, (int, np.integer)) or self.n_members < 1:
-            raise ValueError(f"n_members must be a whole number of at least 1, got {self.n_members!r}")
-        choices = {"members": MEMBERS, "training": TRAININGS, "combine": ("log", "probability")}
+        is_count = isinstance(self.n_members, (int, np.integer)) and not isinstance(self.n_members, bool)
+        if self.n_members is not None and (not is_count or self.n_members < 1):
+            raise ValueError(f"n_members must be a whole number of at least 1, or None, got {self.n_members!r}")
+        choices = {"members": (None, *MEMBERS), "training": (None, *TRAININGS), "combine": ("log", "probability")}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}")

@@ -22,11 +22,14 @@ from tanager.model import (
     table_log_frequencies,
 )
 from tanager.model.joint import join_layouts, split_distribution, split_networks
-from tanager.structure import maximum_arborescence
+from tanager.structure import maximum_arborescence, naive_bayes
 from tanager.training import (
+    FeatureTables,
     History,
     Noise,
     ParentPath,
+    Problem,
+    Start,
     TrainingSettings,
     initial_state,
     keep_structure,
@@ -50,6 +53,17 @@ class Rows(NamedTuple):
     def full_weight(self) -> FloatArray:
         """Weights of all rows, 1 where none were given."""
         return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    @property
+    def n_counted(self) -> float:
+        """Number of rows, counted with their weights if these are whole numbers."""
+        is_count = self.weight is not None and bool((self.weight == np.floor(self.weight)).all())
+        return float(np.sum(self.weight)) if is_count else float(len(self.y))
+
+    def take(self, index: NDArray[np.int64]) -> Rows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[index]
+        return Rows(self.codes[index], self.y[index], weight, self.n_ordered)
 
 
 class Fitted(NamedTuple):
@@ -115,21 +129,40 @@ def fit_jointly(
     if settings.parent_dropout > 0:
         layout, phi = with_tables_to_fall_back_on(layout)
     check_memory(layout)
-    state = initial_state(layout, noise, phi)
-    train(state, layout, problem, loss, settings, noise, n_threads=n_threads, on_epoch=on_epoch)
+    start = (
+        None if settings.base_ridge is None else _train_naive_bayes(layout, problem, loss, settings, noise, n_threads)
+    )
+    base = None if start is None else start.tables
+    state = initial_state(layout, noise, phi, start)
+    train(state, layout, problem, loss, settings, noise, n_threads=n_threads, base=base, on_epoch=on_epoch)
     distribution = structure_of(state, layout)
     chosen = distribution.most_probable()
     if is_free:
         chosen = maximum_arborescence(layout.parent_sets, np.log(distribution.probabilities + _LEAST))
         if not settings.is_forest:
             keep_structure(state, chosen)
-            train(state, layout, problem, loss, settings.for_refit(), noise, n_threads=n_threads)
+            train(state, layout, problem, loss, settings.for_refit(), noise, n_threads=n_threads, base=base)
     networks = split_networks(layout, state.theta.value, state.prior.value, chosen)
     if len(networks) == 1:
         return [Fitted(networks[0], distribution, state.history, state.path)]
     # Snapshots are of all members' candidates together, and are not kept.
     own = split_distribution(distribution, layout.n_members)
     return [Fitted(*pair, state.history, ParentPath()) for pair in zip(networks, own, strict=True)]
+
+
+def _train_naive_bayes(
+    layout: Layout, problem: Problem, loss: Loss, settings: TrainingSettings, noise: Noise, n_threads: int
+) -> Start:
+    """Train the classifier without extra parents on the same loss, for tables to start from."""
+    own = make_layout(naive_bayes(len(layout.cards)), layout.cards, layout.n_classes)
+    state = train(initial_state(own, noise), own, problem, loss, settings.for_base(), noise, n_threads=n_threads)
+    tables = FeatureTables(state.theta.value[: own.size].copy(), own.tables.offset)
+    return Start(tables, state.prior.value)
+
+
+def training_bytes(layout: Layout, settings: TrainingSettings) -> int:
+    """Bytes of the tables while they are trained."""
+    return (with_tables_to_fall_back_on(layout)[0] if settings.parent_dropout > 0 else layout).training_bytes
 
 
 def with_tables_to_fall_back_on(layout: Layout) -> tuple[Layout, FloatArray]:

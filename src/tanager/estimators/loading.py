@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.estimators.choosing import NO_CHOICE
 from tanager.estimators.ensemble import TANEnsembleClassifier
 from tanager.estimators.tan import TANClassifier
 from tanager.files import Member, Model, ModelFileError, read_model
@@ -61,7 +62,9 @@ def load(path: Path | str) -> TANClassifier | TANEnsembleClassifier:
 def _classifier(model: Model) -> TANClassifier:
     if len(model.members) != 1 or model.options or model.estimator is not None:
         raise ValueError("a single classifier must have one member and no options of an ensemble")
-    return _fitted_member(model, model.members[0], model.encoder.pooled())
+    classifier = _fitted_member(model, model.members[0], model.encoder.pooled())
+    _set_chosen(classifier, model)
+    return classifier
 
 
 def _ensemble(model: Model) -> TANEnsembleClassifier:
@@ -77,6 +80,7 @@ def _ensemble(model: Model) -> TANEnsembleClassifier:
     pooled = model.encoder.pooled()
     ensemble.estimators_ = [_fitted_member(model, member, pooled) for member in model.members]
     ensemble.average_ = average_networks([member.network for member in model.members])
+    _set_chosen(ensemble, model)
     return ensemble
 
 
@@ -84,10 +88,16 @@ def _fitted_member(model: Model, member: Member, pooled: dict[str | int, list[An
     clf = _make(TANClassifier, member.options)
     _set_inputs(clf, model)
     clf.pooled_categories_ = pooled
+    clf.choice_, clf.options_ = NO_CHOICE.to_dict(), {}
     clf.network_, clf._distribution = member.network, member.distribution
     for name, arrays in member.records.items():
         setattr(clf, f"{name}_", arrays)
     return clf
+
+
+def _set_chosen(estimator: Any, model: Model) -> None:
+    for name, values in model.chosen.items():
+        setattr(estimator, f"{name}_", values)
 
 
 def _make(kind: Any, options: Mapping[str, Any]) -> Any:

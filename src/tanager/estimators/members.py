@@ -11,6 +11,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from tanager.estimators.choosing import NO_CHOICE
+from tanager.estimators.defaults import GIVEN, with_preset
 from tanager.estimators.evidence import Evidence
 from tanager.estimators.fitting import Rows, fit_jointly
 from tanager.estimators.options import is_free, make_loss, make_settings
@@ -68,12 +70,13 @@ def train_separately(members: Sequence[TANClassifier], rows: Rows, n_jobs: int |
 
 def train_jointly(members: Sequence[TANClassifier], rows: Rows, n_jobs: int | None) -> list[TANClassifier]:
     """Train all members on the loss of their mean log-joint."""
-    first = members[0]
+    plans = [with_preset(member, GIVEN, rows.n_counted) for member in members]
+    first = plans[0]
     if first.parameters != "gradient":
         raise ValueError(f"training='joint' needs parameters='gradient', got parameters={first.parameters!r}")
     seeds = [check_random_state(member.random_state).randint(np.iinfo(np.int32).max) for member in members]
     fitted = fit_jointly(
-        [member.lay_out(rows, seed) for member, seed in zip(members, seeds, strict=True)],
+        [plan.lay_out(rows, seed) for plan, seed in zip(plans, seeds, strict=True)],
         rows,
         make_loss(first),
         make_settings(first),
@@ -82,7 +85,10 @@ def train_jointly(members: Sequence[TANClassifier], rows: Rows, n_jobs: int | No
         n_threads=effective_n_jobs(n_jobs),
         verbose=first.verbose,
     )
-    return [member.take_fitted(own) for member, own in zip(members, fitted, strict=True)]
+    for member, own in zip(members, fitted, strict=True):
+        member.choice_, member.options_ = NO_CHOICE.to_dict(), {}
+        member.take_fitted(own)
+    return list(members)
 
 
 def _draw_structures(searcher: TANClassifier, n_draws: int, rng: np.random.Generator) -> list[Any]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from tanager.data import Binning, MDLPBinning, QuantileBinning
+from tanager.data import Binning, MDLPBinning, MixedBinning, QuantileBinning
 from tanager.data.binning import check_max_bins
+from tanager.estimators.defaults import is_auto, presets_of, with_preset
 from tanager.losses import ConditionalLikelihood, Hybrid, Loss, Margin, NegativeLogLikelihood
 from tanager.training import TrainingSettings
 
@@ -37,15 +38,31 @@ _NUMBERS = (
     "parent_dropout",
     "shrinkage",
     "smoothness",
+    "ridge",
     "size_penalty",
 )
 
 
+def check_options(estimator: TANClassifier) -> None:
+    """Refuse wrong options, whichever preset will be chosen."""
+    for name, allowed in {"choose": (True, False), "calibrate": (None, True, False)}.items():
+        if getattr(estimator, name) not in allowed:
+            raise ValueError(f"{name} must be one of {allowed}, got {getattr(estimator, name)!r}")
+    if estimator.parameters == "ml" and is_auto(estimator):
+        raise ValueError(
+            "parameters='ml' needs a fixed structure: give 'none', 'random', 'chow-liu' or a list of parents"
+        )
+    for preset in presets_of(estimator):
+        plan = with_preset(estimator, preset, n_rows=1.0)
+        make_settings(plan), make_loss(plan)
+
+
 def make_settings(estimator: TANClassifier) -> TrainingSettings:
-    """Check the parameters of training, and put them together."""
+    """Check the parameters of training, and put them together; all options must have a value."""
     if estimator.parameters not in ("gradient", "ml"):
         raise ValueError(f"parameters must be 'gradient' or 'ml', got {estimator.parameters!r}")
-    limits = [name for name in ("max_bins", "max_categories") if getattr(estimator, name) is not None]
+    optional = ("max_bins", "max_categories", "base_ridge")
+    limits = [name for name in optional if getattr(estimator, name) is not None]
     check_numbers({name: getattr(estimator, name) for name in (*_NUMBERS, *limits)})
     if estimator.max_bins is not None:
         check_max_bins(estimator.max_bins)
@@ -64,6 +81,8 @@ def make_settings(estimator: TANClassifier) -> TrainingSettings:
         is_forest=is_free(estimator) and estimator.free == "arborescence",
         shrinkage=estimator.shrinkage,
         smoothness=estimator.smoothness,
+        ridge=estimator.ridge,
+        base_ridge=estimator.base_ridge,
         size_penalty=estimator.size_penalty,
     )
 
@@ -75,11 +94,14 @@ def is_free(estimator: TANClassifier) -> bool:
 
 def make_binning(estimator: TANClassifier, labels: NDArray[Any], n_threads: int) -> Binning:
     """How numeric columns are cut, given the classes of the rows."""
+    mdlp = MDLPBinning(labels, max_bins=estimator.max_bins, n_threads=n_threads)
+    if estimator.binning == "auto":
+        return MixedBinning(mdlp)
     if estimator.binning == "mdlp":
-        return MDLPBinning(labels, max_bins=estimator.max_bins, n_threads=n_threads)
+        return mdlp
     if estimator.binning in ("quantile", "none"):
         return QuantileBinning(_QUANTILES if estimator.max_bins is None else estimator.max_bins)
-    raise ValueError(f"binning must be 'mdlp', 'quantile' or 'none', got {estimator.binning!r}")
+    raise ValueError(f"binning must be 'auto', 'mdlp', 'quantile' or 'none', got {estimator.binning!r}")
 
 
 def make_loss(estimator: TANClassifier) -> Loss:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.files import RECORDS, Member, Model, ModelFileError, write_model
+from tanager.files import CHOSEN, RECORDS, Member, Model, ModelFileError, write_model
 
 KINDS = ("TANClassifier", "TANEnsembleClassifier")
 
@@ -75,6 +75,7 @@ def _model_of(estimator: Any, metadata: Mapping[str, Any]) -> Model:
         options=options,
         estimator=template,
         metadata=metadata,
+        chosen={name: getattr(estimator, f"{name}_") for name in CHOSEN if hasattr(estimator, f"{name}_")},
     )
 
 

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import FloatArray, IntArray
 from tanager.data import TableEncoder, resolve_categorical
+from tanager.estimators.choosing import Wishes, choose_preset
+from tanager.estimators.defaults import AUTO, Preset, missing_options, presets_of, with_preset
 from tanager.estimators.drawing import DrawingMixin
 from tanager.estimators.evidence import Evidence
 from tanager.estimators.explaining import ExplainingMixin
-from tanager.estimators.fitting import Fitted, Rows, fit_closed_form, fit_gradient, with_tables_to_fall_back_on
+from tanager.estimators.fitting import Fitted, Rows, fit_closed_form, fit_gradient, training_bytes
 from tanager.estimators.inputs import read_classes, read_table, read_weights
 from tanager.estimators.learned_structure import StructureMixin
-from tanager.estimators.options import is_free, make_binning, make_loss, make_settings
-from tanager.estimators.probabilities import softmax_rows
+from tanager.estimators.options import check_options, is_free, make_binning, make_loss, make_settings
+from tanager.estimators.predicting import PredictingMixin
 from tanager.estimators.sampling import SamplingMixin
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.structures import check_fixed, make_parent_sets
 from tanager.losses import Loss
-from tanager.model import Layout, Network, check_memory, make_layout
+from tanager.model import Layout, Network, can_temper, check_memory, make_layout, temper
 from tanager.structure import ParentSets
 from tanager.training import Noise, StructureSearch, TrainingSettings
 
@@ -33,7 +35,14 @@ _DEFAULTS = TrainingSettings()
 
 
 class TANClassifier(
-    StructureMixin, DrawingMixin, ExplainingMixin, SamplingMixin, SavingMixin, ClassifierMixin, BaseEstimator
+    PredictingMixin,
+    StructureMixin,
+    DrawingMixin,
+    ExplainingMixin,
+    SamplingMixin,
+    SavingMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Tree-augmented naive Bayes classifier with a structure learned by gradient descent.
 
@@ -189,8 +198,10 @@ class TANClassifier(
 
     def __init__(
         self,
-        structure: str | ArrayLike | ParentSets | StructureSearch = "subset",
+        structure: str | ArrayLike | ParentSets | StructureSearch = AUTO,
         *,
+        choose: bool = True,
+        calibrate: bool | None = None,
         max_parents: int = 8,
         max_table_size: int = 50_000,
         candidates: Literal["random", "screened", "mixed", "all"] | None = None,
@@ -198,33 +209,37 @@ class TANClassifier(
         free: Literal["project", "arborescence"] = "project",
         ordering: str | ArrayLike | None = None,
         image_shape: tuple[int, int] | None = None,
-        loss: str | Loss = "hybrid",
-        lam: float = 10.0,
-        gamma: float = 1.0,
-        eta: float = 10.0,
+        loss: str | Loss | None = None,
+        lam: float | None = None,
+        gamma: float | None = None,
+        eta: float | None = None,
         parameters: Literal["gradient", "ml"] = "gradient",
         smoothing: float = 1.0,
         categorical_features: Any = "from_dtype",
-        binning: Literal["mdlp", "quantile", "none"] = "mdlp",
+        binning: Literal["auto", "mdlp", "quantile", "none"] = AUTO,
         max_bins: int | None = None,
         max_categories: int | None = 64,
         missing: Literal["value", "ignore"] = "value",
-        epochs: int = _DEFAULTS.epochs,
-        batch_size: int = _DEFAULTS.batch_size,
-        learning_rate: float = _DEFAULTS.learning_rate,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
         learning_rate_decay: float = _DEFAULTS.learning_rate_decay,
-        structure_learning_rate: float = _DEFAULTS.structure_learning_rate,
+        structure_learning_rate: float | None = None,
         tau: tuple[float, float] = _DEFAULTS.tau,
         optimiser: Literal["dense", "selected"] = _DEFAULTS.optimiser,
-        parent_dropout: float = _DEFAULTS.parent_dropout,
+        parent_dropout: float | None = None,
         shrinkage: float = _DEFAULTS.shrinkage,
-        smoothness: float = _DEFAULTS.smoothness,
+        smoothness: float | None = None,
+        ridge: float | None = None,
+        base_ridge: float | None = None,
         size_penalty: float = _DEFAULTS.size_penalty,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.structure = structure
+        self.choose = choose
+        self.calibrate = calibrate
         self.max_parents = max_parents
         self.max_table_size = max_table_size
         self.candidates = candidates
@@ -253,6 +268,8 @@ class TANClassifier(
         self.parent_dropout = parent_dropout
         self.shrinkage = shrinkage
         self.smoothness = smoothness
+        self.ridge = ridge
+        self.base_ridge = base_ridge
         self.size_penalty = size_penalty
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -273,30 +290,38 @@ class TANClassifier(
         -------
         self
         """
-        make_settings(self), make_loss(self)  # refuse wrong options before any work is done
+        check_options(self)  # before any work is done
         return self.fit_encoded(self.encode_training(X, y, sample_weight))
 
     def fit_encoded(self, rows: Rows) -> Self:
         """Learn from rows that `encode_training` has encoded."""
-        settings, loss = make_settings(self), make_loss(self)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        layout = self.lay_out(rows, seed)
-        check_memory(layout)
-        if self.parameters == "ml":
-            check_fixed(layout.parent_sets, self.structure)
-            fitted = fit_closed_form(layout, rows, self.smoothing, self._n_threads())
-        else:
-            fitted = fit_gradient(
-                layout,
-                rows,
-                loss,
-                settings,
-                Noise(seed),
-                is_free=is_free(self),
-                n_threads=self._n_threads(),
-                verbose=self.verbose,
-            )
+        wishes = Wishes(self.choose, self.calibrate, seed, self.verbose > 0)
+        choice = choose_preset(presets_of(self), partial(self._fit_part, seed=seed), rows, wishes)
+        fitted = self._fit_preset(choice.preset, rows, seed, self.verbose)
+        temperature = 1.0
+        if choice.temperature is not None and (self.calibrate or can_temper(fitted.network)):
+            temperature = choice.temperature
+            fitted = fitted._replace(network=temper(fitted.network, temperature))
+        self.choice_ = choice.to_dict(temperature)
+        self.options_ = missing_options(self, choice.preset, rows.n_counted)
         return self.take_fitted(fitted)
+
+    def _fit_part(self, preset: Preset, rows: Rows, *, seed: int) -> Callable[[IntArray], FloatArray]:
+        return self._fit_preset(preset, rows, seed, verbose=0).network.log_joint
+
+    def _fit_preset(self, preset: Preset, rows: Rows, seed: int, verbose: int) -> Fitted:
+        """Train with the options of a preset where they are not given."""
+        plan = with_preset(self, preset, rows.n_counted)
+        plan.verbose = verbose
+        layout = plan.lay_out(rows, seed)
+        check_memory(layout)
+        if plan.parameters == "ml":
+            check_fixed(layout.parent_sets, plan.structure)
+            return fit_closed_form(layout, rows, plan.smoothing, self._n_threads())
+        loss, settings = make_loss(plan), make_settings(plan)
+        threads = {"n_threads": self._n_threads(), "verbose": verbose}
+        return fit_gradient(layout, rows, loss, settings, Noise(seed), is_free=is_free(plan), **threads)
 
     def take_fitted(self, fitted: Fitted) -> Self:
         """Keep what training has left, after `encode_training`."""
@@ -357,44 +382,14 @@ class TANClassifier(
         """
         probe = clone(self)
         rows = probe.encode_training(X, y, sample_weight)
-        layout = probe.lay_out(rows, seed=0)
-        if self.parent_dropout > 0:
-            layout, _ = with_tables_to_fall_back_on(layout)
+        plans = [with_preset(probe, preset, rows.n_counted) for preset in presets_of(self)]
         of_rows = rows.codes.nbytes + 2 * rows.y.nbytes + (0 if rows.weight is None else rows.weight.nbytes)
-        return of_rows + layout.training_bytes
-
-    def predict_joint_log_proba(self, X: Any) -> FloatArray:
-        """Log-probability of each row together with each class, shape (N, C)."""
-        codes = self._encode(X)
-        return self.network_.log_joint(codes, self._n_threads())
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Log-probability of each class given each row, shape (N, C)."""
-        log_proba = self.predict_joint_log_proba(X)
-        log_proba -= log_proba.max(axis=1, keepdims=True)
-        log_proba -= np.log(np.exp(log_proba).sum(axis=1, keepdims=True))
-        return log_proba
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of each class given each row, shape (N, C)."""
-        return softmax_rows(self.predict_joint_log_proba(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class of each row, shape (N,)."""
-        codes = self._encode(X)
-        return self.classes_[self.network_.predict(codes, self._n_threads())]
+        return of_rows + max(training_bytes(plan.lay_out(rows, seed=0), make_settings(plan)) for plan in plans)
 
     def _networks(self) -> list[Network]:
         return [self.network_]
-
-    def _encode(self, X: Any) -> IntArray:
-        check_is_fitted(self)
-        return self.encoder_.encode(read_table(self, X, reset=False), n_threads=self._n_threads())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    def _n_threads(self) -> int:
-        return effective_n_jobs(self.n_jobs)

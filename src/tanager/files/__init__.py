@@ -6,11 +6,12 @@ from tanager._lazy import lazy_names
 from tanager.files.writing import written_whole
 
 if TYPE_CHECKING:
-    from tanager.files.model_file import Model, ModelFileError, read_header, read_model, write_model
+    from tanager.files.model_file import CHOSEN, Model, ModelFileError, read_header, read_model, write_model
     from tanager.files.networks import RECORDS, Member
     from tanager.files.options import NotKept
 
 __all__ = [
+    "CHOSEN",
     "RECORDS",
     "Member",
     "Model",
@@ -24,6 +25,7 @@ __all__ = [
 
 # Imported when asked for, so that writing a file does not wait for numba, which models are read with.
 _HOMES = {
+    "CHOSEN": "model_file",
     "RECORDS": "networks",
     "Member": "networks",
     "Model": "model_file",

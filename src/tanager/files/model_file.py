@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from tanager.files.header import Fields, shortened
 from tanager.files.networks import Member, pack_network, unpack_network
 from tanager.files.options import pack_options, unpack_options
 from tanager.files.values import ELEMENTS, array_of, check_distinct, pack_values, unpack_values
+
+CHOSEN = ("choice", "options")
+"""What a file may hold of a fit's choices: attributes of the estimator without their underscores."""
 
 _SPARE_WIDTH = 1024  # characters that an array of class names may be wider than its longest
 
@@ -62,6 +65,8 @@ class Model:
         Constructor parameters of an ensemble's own `estimator`.
     metadata : mapping
         The user's.
+    chosen : mapping of mappings
+        What a fit has chosen: ``choice`` and ``options``, both of plain values; empty in files of older versions.
     """
 
     kind: str
@@ -72,6 +77,7 @@ class Model:
     options: Mapping[str, Any]
     estimator: Mapping[str, Any] | None
     metadata: Mapping[str, Any]
+    chosen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def write_model(path: Path | str, model: Model) -> None:
@@ -152,6 +158,10 @@ def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if model.estimator is not None:
         estimator, option_arrays = pack_options("estimator", model.estimator)
         arrays |= option_arrays
+    chosen = {}
+    for part, values in model.chosen.items():
+        chosen[part], option_arrays = pack_options(f"chosen.{part}", values)
+        arrays |= option_arrays
     document = {
         "kind": model.kind,
         "writer": f"tanager {_version()}",
@@ -167,6 +177,7 @@ def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "options": options,
         "estimator": estimator,
         "members": members,
+        "chosen": chosen,
     }
     return document, arrays
 
@@ -201,7 +212,18 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
         options=unpack_options("options", header.fields("options"), arrays),
         estimator=estimator,
         metadata=header.take("metadata", dict),
+        chosen=_unpack_chosen(header, arrays),
     )
+
+
+def _unpack_chosen(header: Fields, arrays: Arrays) -> dict[str, dict[str, Any]]:
+    if "chosen" not in header.values:
+        return {}
+    entry = header.fields("chosen")
+    for part in entry.values:
+        if part not in CHOSEN:
+            raise ValueError(f"it has chosen {shortened(part)}, which this tanager does not know: upgrade tanager")
+    return {part: unpack_options(f"chosen.{part}", entry.fields(part), arrays) for part in entry.values}
 
 
 def _class_type(classes: NDArray[Any]) -> tuple[str, int]:

@@ -6,6 +6,8 @@ these values, and ``S[x_j, c]`` its sum over x_i. Then
 * the gradient of the table is ``A - exp(theta) * S`` if e is selected, else zero (equation 9 through log-softmax);
 * the gradient of the candidate's weight s_e is the sum of ``A * theta``, selected or not (equation 12).
 
+A ridge adds its own gradient to that of a selected table.
+
 Tables are stored normalised: ``exp(theta)`` sums to one over x_i. A shift along x_i changes neither the model nor any
 gradient, so subtracting the log-normaliser after each step leaves the trajectory of the paper's parameters as it is.
 """
@@ -18,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tanager._jit import inlined, kernel
-from tanager._types import Adam, Descent, FloatArray, IntArray, Moments, Tables
+from tanager._types import Adam, Descent, FloatArray, IntArray, Moments, Ridge, Tables
 from tanager.kernels.batch import table_places
 from tanager.kernels.elementary import exp, log
 from tanager.kernels.lanes import LANES, MANY_LANES, add, load, multiply_add, n_lanes, prefetch, store, total, zeros
@@ -204,12 +206,23 @@ def _moves(e: int, chosen: int, descent: Descent) -> bool:
     return descent.is_dense and descent.updates[e] > 0 and descent.step - descent.last[e] <= descent.rest_after
 
 
+@kernel
+def _add_ridge(slope: FloatArray, theta: FloatArray, goal: FloatArray, n_classes: int, weight: float) -> None:
+    """Add ``weight`` times what ``theta - goal`` differs by between the classes; the goal holds for every x_j."""
+    share, pull = np.float32(1.0 / n_classes), np.float32(weight)
+    for block in range(0, slope.shape[0], goal.shape[0]):
+        for line in range(0, goal.shape[0], n_classes):
+            mean = _ZERO
+            for k in range(line, line + n_classes):
+                mean += theta[block + k] - goal[k]
+            mean *= share
+            for k in range(line, line + n_classes):
+                slope[block + k] += pull * (theta[block + k] - goal[k] - mean)
+
+
 @inlined
-def _descend_chosen(
-    e: int, table: Moments, first: int, grad: FloatArray, card: int, n_classes: int, descent: Descent, scratch: _Scratch
-) -> None:
-    """One step of Adam on the selected table, which starts at ``first``."""
-    slope = _table_gradient(table, first, grad, card, n_classes, scratch)
+def _descend_chosen(e: int, table: Moments, slope: FloatArray, descent: Descent) -> None:
+    """One step of Adam on the selected table."""
     missed = descent.step - descent.last[e] - 1 - descent.rest_after
     if descent.is_dense and descent.updates[e] > 0 and missed > 0:
         _wake(table, missed, descent.adam)
@@ -231,6 +244,7 @@ def update_tables(
     n_classes: int,
     descent: Descent,
     weight_gradient: FloatArray,
+    ridge: Ridge,
 ) -> None:
     """Update the tables of slots lo to hi in place and fill the gradient of their candidates' weights.
 
@@ -254,7 +268,11 @@ def update_tables(
                 weight_gradient[e] = _padded_weight_gradient(theta.value, scratch.places, grad, offset[e + 1], after)
         table_places(batch, tables, s, chosen, n_classes, scratch.places)
         table = _slice(theta, offset[chosen], offset[chosen + 1])
-        _descend_chosen(chosen, table, offset[chosen], grad, card, n_classes, descent, scratch)
+        slope = _table_gradient(table, offset[chosen], grad, card, n_classes, scratch)
+        if ridge.weight > 0.0:
+            goal = ridge.goals[ridge.offset[tables.child[s]] : ridge.offset[tables.child[s] + 1]]
+            _add_ridge(slope, table.value, goal, n_classes, ridge.weight)
+        _descend_chosen(chosen, table, slope, descent)
         # Tables that move and lie side by side are updated as one, since long loops cost less for each entry.
         e = first
         while e < stop:

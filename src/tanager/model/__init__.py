@@ -7,6 +7,7 @@ from tanager.model.network import Network
 from tanager.model.pair_scores import PAIR_SCORES, pair_scores
 from tanager.model.parent_distribution import ParentDistribution
 from tanager.model.queries import Marginals
+from tanager.model.tempering import can_temper, temper
 
 __all__ = [
     "PAIR_SCORES",
@@ -16,10 +17,12 @@ __all__ = [
     "Network",
     "ParentDistribution",
     "average_networks",
+    "can_temper",
     "check_memory",
     "class_log_prior",
     "conditional_mutual_information",
     "make_layout",
     "pair_scores",
     "table_log_frequencies",
+    "temper",
 ]

@@ -5,19 +5,22 @@ from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
 from tanager.training.parent_path import ParentPath
 from tanager.training.problem import Problem, make_problem
+from tanager.training.pulls import FeatureTables
 from tanager.training.settings import TrainingSettings
-from tanager.training.state import TrainState, initial_state, keep_structure, structure_of
+from tanager.training.state import Start, TrainState, initial_state, keep_structure, structure_of
 from tanager.training.step import Batch, StepInfo, Stepper
 from tanager.training.structure_search import AnnealedSearch, GreedySearch, StructureSearch
 
 __all__ = [
     "AnnealedSearch",
     "Batch",
+    "FeatureTables",
     "GreedySearch",
     "History",
     "Noise",
     "ParentPath",
     "Problem",
+    "Start",
     "StepInfo",
     "Stepper",
     "StructureSearch",

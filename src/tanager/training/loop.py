@@ -12,7 +12,7 @@ from tanager.losses import Loss
 from tanager.model import Layout
 from tanager.training.noise import DropoutStream, GumbelStream, Noise
 from tanager.training.problem import Problem
-from tanager.training.pulls import make_pulls
+from tanager.training.pulls import FeatureTables, make_pulls
 from tanager.training.schedules import geometric
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import TrainState, structure_of
@@ -32,6 +32,7 @@ def train(
     noise: Noise,
     *,
     n_threads: int = 1,
+    base: FeatureTables | None = None,
     on_epoch: Callable[[TrainState], object] | None = None,
 ) -> TrainState:
     """Run the epochs that ``state`` has not had yet.
@@ -48,6 +49,8 @@ def train(
         With the same noise, a run that goes on from a copy of its state ends as if it had never stopped.
     n_threads : int
         Has no influence on the result.
+    base : FeatureTables, optional
+        What ``settings.ridge`` pulls to; None is to no difference between the classes.
     on_epoch : callable, optional
         Called with the state after each epoch.
     """
@@ -60,7 +63,7 @@ def train(
     if state.epoch == 0:
         state.path.record(0, settings.epochs, structure_of(state, layout))
     with Crew(n_threads) as crew:
-        pulls = make_pulls(problem, layout, settings)
+        pulls = make_pulls(problem, layout, settings, base)
         stepper = Stepper(layout, loss, settings, problem.batch_size, crew, pulls)
         while state.epoch < settings.epochs:
             rate, tau = float(rates[state.epoch]), float(taus[state.epoch])

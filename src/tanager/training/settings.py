@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
 
 from tanager._types import Adam
 
 _REFIT_RATE = 0.3  # learning rate of a refit, as a share of that of the search
+_BASE_RATE = 0.1  # largest learning rate of naive Bayes: the higher ones of many trees together are too high for it
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,13 @@ class TrainingSettings:
     smoothness : float
         Pull of neighbouring lines of a table to each other, where values have an order: in each step they exchange
         ``smoothness`` times the learning rate of their difference.
+    ridge : float
+        How far tables may go from where ``base_ridge`` has them start, or from making no difference between the
+        classes: a pull, as part of the loss, that counts as much as so many rows. It differs from ``shrinkage`` in that
+        cells with many rows give way less.
+    base_ridge : float or None
+        None: tables start at random, as published. Else naive Bayes is trained first, with this ridge, and tables start
+        there.
     size_penalty : float
         Weight, in the loss, of the expected number of table entries as a share of the largest possible one.
     is_forest : bool
@@ -59,6 +67,8 @@ class TrainingSettings:
     parent_dropout: float = 0.0
     shrinkage: float = 0.0
     smoothness: float = 0.0
+    ridge: float = 0.0
+    base_ridge: float | None = None
     size_penalty: float = 0.0
     is_forest: bool = False
     adam: Adam = field(default_factory=Adam)
@@ -67,6 +77,12 @@ class TrainingSettings:
         """Settings of the shorter run that trains a structure found alone."""
         epochs, rate = max(1, self.epochs // 2), self.learning_rate * _REFIT_RATE
         return replace(self, epochs=epochs, learning_rate=rate, is_forest=False)
+
+    def for_base(self) -> TrainingSettings:
+        """Settings of the run that trains the naive Bayes classifier from which tables start."""
+        ridge = 0.0 if self.base_ridge is None else self.base_ridge
+        plain: dict[str, Any] = {"parent_dropout": 0.0, "shrinkage": 0.0, "size_penalty": 0.0, "is_forest": False}
+        return replace(self, ridge=ridge, base_ridge=None, learning_rate=min(self.learning_rate, _BASE_RATE), **plain)
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):
@@ -80,9 +96,10 @@ class TrainingSettings:
                 raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
         if not 0.0 <= self.parent_dropout < 1.0:
             raise ValueError(f"parent_dropout must be at least 0 and below 1, got {self.parent_dropout!r}")
-        for name in ("shrinkage", "smoothness", "size_penalty"):
-            if not math.isfinite(getattr(self, name)) or getattr(self, name) < 0:
-                raise ValueError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
+        pulls = {name: getattr(self, name) for name in ("shrinkage", "smoothness", "ridge", "size_penalty")}
+        for name, value in (pulls | {"base_ridge": self.base_ridge or 0.0}).items():
+            if not math.isfinite(value) or value < 0:
+                raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
         if self.smoothness * self.learning_rate > 0.2:
             raise ValueError(f"smoothness times learning_rate must be at most 0.2, got smoothness={self.smoothness!r}")
         if self.shrinkage * self.learning_rate > 1.0:

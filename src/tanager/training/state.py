@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from tanager.model import Layout, ParentDistribution
 from tanager.training.history import History
 from tanager.training.noise import Noise
 from tanager.training.parent_path import ParentPath
+from tanager.training.pulls import FeatureTables
 
 _SPREAD = 0.1  # parameters start uniform over [-0.1, 0.1] (section 4.2)
 
@@ -52,12 +54,24 @@ class TrainState:
         return copy.deepcopy(self)
 
 
-def initial_state(layout: Layout, noise: Noise, phi: FloatArray | None = None) -> TrainState:
-    """Random tables and prior, and the uniform distribution over candidates (phi = 0) unless one is given."""
+class Start(NamedTuple):
+    """Where training starts if not at random."""
+
+    tables: FeatureTables
+    prior: FloatArray  # float32[C]
+
+
+def initial_state(
+    layout: Layout, noise: Noise, phi: FloatArray | None = None, start: Start | None = None
+) -> TrainState:
+    """Random tables and prior, and the uniform distribution over candidates (phi = 0), unless others are given."""
     draws = noise.initial(layout.size + layout.n_classes, _SPREAD)
     prior = draws[layout.size :].copy()
     theta = np.zeros(layout.arena_size, np.float32)
     theta[: layout.size] = draws[: layout.size]
+    if start is not None:
+        prior = start.prior.copy()
+        _copy_to_candidates(start.tables, layout, theta)
     normalise_tables(theta, layout.tables, layout.n_classes)
     prior -= np.log(np.exp(prior).sum())
     n_candidates = layout.parent_sets.n_candidates
@@ -71,6 +85,15 @@ def initial_state(layout: Layout, noise: Noise, phi: FloatArray | None = None) -
         epoch=0,
         history=History(),
     )
+
+
+def _copy_to_candidates(tables: FeatureTables, layout: Layout, theta: FloatArray) -> None:
+    """Write each feature's table to all its candidates', for every value of the parents."""
+    child, ptr, offset = layout.tables.child, layout.tables.ptr, layout.tables.offset
+    for slot, i in enumerate(child.tolist()):
+        table = tables.value[tables.offset[i] : tables.offset[i + 1]]
+        room = theta[offset[ptr[slot]] : offset[ptr[slot + 1]]]
+        room.reshape(-1, len(table))[:] = table
 
 
 def keep_structure(state: TrainState, chosen: NDArray[np.int64]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._threads import Crew
-from tanager._types import Descent, FloatArray, IntArray, Tables
+from tanager._types import Descent, FloatArray, IntArray, Ridge, Tables
 from tanager.kernels.arborescence import sample_forest
 from tanager.kernels.batch import gather_batch
 from tanager.kernels.lanes import aligned_zeros, padded
@@ -21,7 +21,7 @@ from tanager.kernels.pulls import shrink_tables, smooth_tables
 from tanager.kernels.update import rest_after, update_prior, update_tables
 from tanager.losses import Loss
 from tanager.model import Layout
-from tanager.training.pulls import Pulls
+from tanager.training.pulls import FeatureTables, Pulls
 from tanager.training.settings import TrainingSettings
 from tanager.training.size_penalty import SizePenalty
 from tanager.training.state import TrainState
@@ -64,6 +64,9 @@ class Stepper:
         parents = layout.parent_sets.parents
         self._parent_slot = np.where(parents < 0, n_slots, parents).astype(np.int64)
         self._pulls = pulls or Pulls()
+        # What a member's table says counts for one n-th of the mean, and so does its distance from the goal.
+        base = self._pulls.base or FeatureTables.empty()
+        self._ridge = Ridge(*base, self._pulls.ridge / layout.n_members**2)
         self._size_penalty = SizePenalty(layout, settings.size_penalty) if settings.size_penalty > 0 else None
         # Kernels work on whole lanes of classes and on rows by fours; what fills them up stays zero.
         n_rows, width = padded(batch_size, multiple=4), padded(layout.n_classes)
@@ -163,7 +166,7 @@ class Stepper:
             state.step, state.last, state.updates, rate, settings.adam, is_dense, rest_after(settings.adam.beta1)
         )
         draw = (state.theta, tables, self._selected, self._batch, self._padded_grad, n_classes)
-        self._crew.run(update_tables, self._slot_ranges, *draw, descent, self._weight_gradient)
+        self._crew.run(update_tables, self._slot_ranges, *draw, descent, self._weight_gradient, self._ridge)
         update_prior(state.prior, self._padded_grad, state.step, rate, settings.adam)
         if not self._layout.parent_sets.is_fixed:
             phi_gradient(self._weight_gradient, self._soft, tables.ptr, tau, self._phi_gradient)

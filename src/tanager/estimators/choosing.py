@@ -1,0 +1,176 @@
+"""A choice among few presets by rows held out, and the temperature that these rows ask for.
+
+Every preset is trained on the same parts of the rows and judged by the others: by the share of wrong classes, and by
+the log-loss after the best temperature, which tells more where rows are few. Tables of up to 2,500 rows are cut into
+three parts, of which each is held out once; of larger ones a quarter is held out, and no more than 20,000 rows take
+part.
+
+Rows with the same values and class are always in the same part, so that a row of weight two is two rows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from tanager._types import FloatArray, IntArray
+from tanager.estimators.defaults import GIVEN, Preset
+from tanager.estimators.fitting import Rows
+
+LogJoint = Callable[[IntArray], FloatArray]
+"""From codes to the log-joint: what a fit leaves for a choice."""
+
+_FEW_ROWS, _MOST_ROWS = 2_500, 20_000
+_N_PARTS = 3
+_HELD_OUT = 0.25
+_LOG_LOSS_WEIGHT = 0.3
+_TEMPERATURES = (0.5, 50.0)
+_MOST_LOSS = 20.0
+
+
+class Trial(NamedTuple):
+    """How a preset did on rows that it was not trained on."""
+
+    name: str
+    error: float  # share of wrong classes
+    log_loss: float  # after the best temperature
+    temperature: float
+
+    @property
+    def badness(self) -> float:
+        """What the choice goes by."""
+        return self.error + _LOG_LOSS_WEIGHT * self.log_loss
+
+
+class Wishes(NamedTuple):
+    """What a user wants of a choice."""
+
+    choose: bool
+    calibrate: bool | None  # None: if rows are held out anyway
+    seed: int
+    is_verbose: bool = False
+
+
+class Choice(NamedTuple):
+    """The preset that was chosen, and what is known of it and the others."""
+
+    preset: Preset
+    trials: tuple[Trial, ...] = ()
+    temperature: float | None = None  # None if no rows were held out
+
+    def to_dict(self, temperature: float = 1.0) -> dict[str, Any]:
+        """Plain values, with the temperature that was used in the end.
+
+        >>> NO_CHOICE.to_dict()
+        {'preset': 'given', 'temperature': 1.0, 'tried': [], 'errors': [], 'log_losses': []}
+        """
+        return {
+            "preset": self.preset.name,
+            "temperature": temperature,
+            "tried": [trial.name for trial in self.trials],
+            "errors": [trial.error for trial in self.trials],
+            "log_losses": [trial.log_loss for trial in self.trials],
+        }
+
+
+NO_CHOICE = Choice(GIVEN)
+
+
+def choose_preset(
+    presets: Sequence[Preset], fit: Callable[[Preset, Rows], LogJoint], rows: Rows, wishes: Wishes
+) -> Choice:
+    """Try presets where there is something to choose or to calibrate, and take the best; else the first.
+
+    Parameters
+    ----------
+    presets : sequence of Preset
+    fit : callable
+        Trains a preset on rows.
+    rows : Rows
+    wishes : Wishes
+    """
+    tried = presets if wishes.choose else presets[:1]
+    if len(tried) == 1 and not wishes.calibrate:
+        return Choice(tried[0])
+    if rows.y.size < 2:
+        return Choice(tried[-1])
+    trials = []
+    for trial in try_presets(tried, fit, rows, wishes.seed):
+        trials.append(trial)
+        if wishes.is_verbose:
+            sys.stderr.write(f"{trial.name}: {trial.error:.2%} wrong on rows held out, log-loss {trial.log_loss:.3f}\n")
+    best = min(range(len(trials)), key=lambda k: trials[k].badness)
+    temperature = None if wishes.calibrate is False else trials[best].temperature
+    return Choice(tried[best], tuple(trials), temperature)
+
+
+def try_presets(
+    presets: Sequence[Preset], fit: Callable[[Preset, Rows], LogJoint], rows: Rows, seed: int
+) -> Iterator[Trial]:
+    """Train each preset on parts of the rows and judge it by the others."""
+    parts = split_rows(rows, seed)
+    for preset in presets:
+        held_out = [(fit(preset, rows.take(kept))(rows.codes[held]), held) for kept, held in parts]
+        scores = np.concatenate([score for score, _ in held_out])
+        held = np.concatenate([index for _, index in held_out])
+        yield _judge(preset.name, scores, rows.y[held], rows.full_weight()[held])
+
+
+def split_rows(rows: Rows, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Pairs of the rows to train on and the rows to hold out; classes are in all parts alike.
+
+    Distinct rows of each class are dealt out in the order of a hash of their values.
+    """
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(1, 2**62, rows.codes.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    hashes = np.zeros(len(rows.y), np.uint64)
+    for column, factor in zip(rows.codes.T, factors, strict=True):
+        hashes = (hashes ^ column.astype(np.uint64)) * factor
+    order = np.lexsort((hashes, rows.y))
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = (np.diff(rows.y[order]) != 0) | (hashes[order][1:] != hashes[order][:-1])
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(is_new) - 1
+    n_distinct = int(number.max()) + 1
+    if n_distinct < _FEW_ROWS:
+        part = number % _N_PARTS
+        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(_N_PARTS)]
+    # Every n-th row of the order takes part, and of these every fourth is held out.
+    step = max(1, len(order) // _MOST_ROWS)
+    taken, every = number % step == 0, round(1 / _HELD_OUT)
+    is_held = (number // step) % every == 0
+    return [(np.flatnonzero(taken & ~is_held), np.flatnonzero(taken & is_held))]
+
+
+def best_temperature(scores: FloatArray, y: IntArray, weight: FloatArray) -> float:
+    """Number to divide log-joints by, from 0.5 to 50, for the smallest log-loss.
+
+    Examples
+    --------
+    >>> scores = np.log([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.9, 0.1]])
+    >>> round(best_temperature(scores, np.array([0, 0, 0, 1]), np.ones(4)), 2)
+    2.0
+    """
+    low, high = np.log(_TEMPERATURES)
+    found = minimize_scalar(
+        lambda log_t: _log_loss(scores / np.exp(log_t), y, weight), bounds=(low, high), method="bounded"
+    )
+    return float(np.exp(found.x))
+
+
+def _judge(name: str, scores: FloatArray, y: IntArray, weight: FloatArray) -> Trial:
+    temperature = best_temperature(scores, y, weight)
+    error = float(np.average(scores.argmax(axis=1) != y, weights=weight))
+    return Trial(name, error, _log_loss(scores / temperature, y, weight), temperature)
+
+
+def _log_loss(scores: FloatArray, y: IntArray, weight: FloatArray) -> float:
+    highest = scores.max(axis=1)
+    log_total = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
+    # A row that was taken for impossible must not outweigh all others.
+    return float(np.average(np.minimum(log_total - scores[np.arange(len(y)), y], _MOST_LOSS), weights=weight))
