@@ -127,7 +127,7 @@ def split_rows(rows: Rows, seed: int) -> list[tuple[NDArray[np.int64], NDArray[n
     Distinct rows of each class are dealt out in the order of a hash of their values.
     """
     rng = np.random.default_rng(seed)
-    factors = rng.integers(1, 2**62, rows.codes.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    factors = 2 * rng.integers(1, 2**62, size=(rows.codes.shape[1],), dtype=np.uint64) + 1  # odd
     hashes = np.zeros(len(rows.y), np.uint64)
     for column, factor in zip(rows.codes.T, factors, strict=True):
         hashes = (hashes ^ column.astype(np.uint64)) * factor

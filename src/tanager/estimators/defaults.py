@@ -137,8 +137,9 @@ def missing_options(estimator: TANClassifier, preset: Preset, n_rows: float) -> 
     """Values of the options that the user has not given."""
     values = {**GIVEN_STRUCTURE, **training_length(n_rows), **preset.options}
     given = estimator.get_params(deep=False)
-    if isinstance(given["learning_rate"], Real):
+    rate = given["learning_rate"]
+    if isinstance(rate, Real):
         # A high learning rate of the user's must not make an option wrong that the user has not given.
-        values["smoothness"] = min(values["smoothness"], _LARGEST_EXCHANGE / max(given["learning_rate"], 1e-9))
+        values["smoothness"] = min(values["smoothness"], _LARGEST_EXCHANGE / max(float(rate), 1e-9))
     is_open = {name: value is None for name, value in given.items()} | {"structure": is_auto(estimator)}
     return {name: value for name, value in values.items() if is_open[name]}

@@ -57,8 +57,9 @@ class Rows(NamedTuple):
     @property
     def n_counted(self) -> float:
         """Number of rows, counted with their weights if these are whole numbers."""
-        is_count = self.weight is not None and bool((self.weight == np.floor(self.weight)).all())
-        return float(np.sum(self.weight)) if is_count else float(len(self.y))
+        if self.weight is not None and (self.weight == np.floor(self.weight)).all():
+            return float(self.weight.sum())
+        return float(len(self.y))
 
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Some of the rows."""

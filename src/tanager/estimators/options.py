@@ -7,6 +7,7 @@ below that uses it to say.
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -58,33 +59,20 @@ def check_options(estimator: TANClassifier) -> None:
 
 
 def make_settings(estimator: TANClassifier) -> TrainingSettings:
-    """Check the parameters of training, and put them together; all options must have a value."""
+    """Check the parameters of training, and put them together; `with_preset` has given all of them a value."""
     if estimator.parameters not in ("gradient", "ml"):
         raise ValueError(f"parameters must be 'gradient' or 'ml', got {estimator.parameters!r}")
-    optional = ("max_bins", "max_categories", "base_ridge")
-    limits = [name for name in optional if getattr(estimator, name) is not None]
-    check_numbers({name: getattr(estimator, name) for name in (*_NUMBERS, *limits)})
+    options = estimator.get_params(deep=False)
+    limits = [name for name in ("max_bins", "max_categories", "base_ridge") if options[name] is not None]
+    check_numbers({name: options[name] for name in (*_NUMBERS, *limits)})
     if estimator.max_bins is not None:
         check_max_bins(estimator.max_bins)
     check_pair("tau", estimator.tau)
     if estimator.smoothing <= 0:
         raise ValueError(f"smoothing must be above 0, got {estimator.smoothing!r}")
-    return TrainingSettings(
-        epochs=estimator.epochs,
-        batch_size=estimator.batch_size,
-        learning_rate=estimator.learning_rate,
-        learning_rate_decay=estimator.learning_rate_decay,
-        structure_learning_rate=estimator.structure_learning_rate,
-        tau=estimator.tau,
-        optimiser=estimator.optimiser,
-        parent_dropout=estimator.parent_dropout,
-        is_forest=is_free(estimator) and estimator.free == "arborescence",
-        shrinkage=estimator.shrinkage,
-        smoothness=estimator.smoothness,
-        ridge=estimator.ridge,
-        base_ridge=estimator.base_ridge,
-        size_penalty=estimator.size_penalty,
-    )
+    is_forest = is_free(estimator) and estimator.free == "arborescence"
+    same = {field.name: options[field.name] for field in fields(TrainingSettings) if field.name in options}
+    return TrainingSettings(**same, is_forest=is_forest)
 
 
 def is_free(estimator: TANClassifier) -> bool:
@@ -108,10 +96,11 @@ def make_loss(estimator: TANClassifier) -> Loss:
     """The loss by its name, or the user's own."""
     if callable(estimator.loss):
         return estimator.loss
+    options = estimator.get_params(deep=False)
     if estimator.loss == "hybrid":
-        return Hybrid(estimator.lam, estimator.gamma, estimator.eta)
+        return Hybrid(options["lam"], options["gamma"], options["eta"])
     if estimator.loss == "margin":
-        return Margin(estimator.gamma, estimator.eta)
+        return Margin(options["gamma"], options["eta"])
     if estimator.loss == "nll":
         return NegativeLogLikelihood()
     if estimator.loss == "conditional":

@@ -58,7 +58,7 @@ def make_parent_sets(estimator: TANClassifier, evidence: Evidence, rng: np.rando
     structure, n_features = estimator.structure, len(evidence.cards)
     if isinstance(structure, ParentSets):
         return structure
-    search = _closed_form_search(structure, estimator.gamma)
+    search = _closed_form_search(structure, estimator.get_params(deep=False)["gamma"])
     if search is None and not isinstance(structure, str):
         return _explicit_parents(structure, n_features)
     if search is None and structure not in STRUCTURES:

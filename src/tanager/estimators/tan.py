@@ -216,7 +216,7 @@ class TANClassifier(
         parameters: Literal["gradient", "ml"] = "gradient",
         smoothing: float = 1.0,
         categorical_features: Any = "from_dtype",
-        binning: Literal["auto", "mdlp", "quantile", "none"] = AUTO,
+        binning: Literal["auto", "mdlp", "quantile", "none"] = "auto",
         max_bins: int | None = None,
         max_categories: int | None = 64,
         missing: Literal["value", "ignore"] = "value",
