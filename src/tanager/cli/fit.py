@@ -184,7 +184,7 @@ def _fit(classifier: Any, table: TrainingTable, console: Console) -> float:
 @contextmanager
 def _progress(classifier: Any, what: str, console: Console) -> Iterator[None]:
     """Show that something goes on, where there is a terminal: epochs if the classifier has some to show."""
-    if isinstance(classifier, TANClassifier) and classifier.parameters == "gradient":
+    if isinstance(classifier, TANClassifier) and classifier.parameters != "ml":
         is_shown = console.is_terminal and not console.quiet
         if is_shown:
             _say(console, what)

@@ -33,6 +33,7 @@ class Preset:
 
 
 GIVEN_STRUCTURE: Options = {
+    "parameters": "gradient",
     "loss": "hybrid",
     "lam": 10.0,
     "gamma": 1.0,
@@ -52,6 +53,8 @@ ONE_TREE = (
     Preset("margin", {**_FREE, **_MARGIN, "gamma": 5.0, "ridge": 0.3, "base_ridge": 1.0}),
     Preset("wide margin", {**_FREE, **_MARGIN, "gamma": 20.0}),
     Preset("no parents", {"structure": "none", "loss": "conditional", "ridge": 1.0, "smoothness": 0.01}),
+    Preset("naive Bayes", {"structure": "none", "parameters": "ml"}),
+    Preset("Chow-Liu", {"structure": "chow-liu", "parameters": "ml"}),
 )
 """Presets of one tree; the first is taken where nothing is to be chosen."""
 
@@ -118,8 +121,14 @@ def is_auto(estimator: TANClassifier) -> bool:
 
 
 def presets_of(estimator: TANClassifier) -> tuple[Preset, ...]:
-    """What there is to choose among; a structure that is given leaves no choice."""
-    return ONE_TREE if is_auto(estimator) else (GIVEN,)
+    """What there is to choose among; a structure that is given leaves no choice.
+
+    Presets in closed form have no loss, and are left out if the user gives one.
+    """
+    if not is_auto(estimator):
+        return (GIVEN,)
+    is_trained = estimator.loss is not None or estimator.parameters is not None
+    return tuple(preset for preset in ONE_TREE if not is_trained or preset.options.get("parameters") != "ml")
 
 
 def with_preset(estimator: TANClassifier, preset: Preset, n_rows: float) -> TANClassifier:

@@ -16,6 +16,7 @@ from tanager.estimators.defaults import GIVEN, with_preset
 from tanager.estimators.evidence import Evidence
 from tanager.estimators.fitting import Rows, fit_jointly
 from tanager.estimators.options import is_free, make_loss, make_settings
+from tanager.estimators.preparing import lay_out
 from tanager.estimators.tan import TANClassifier
 from tanager.structure import maximum_arborescence
 from tanager.structure.covering import covering_paths, disjoint_trees
@@ -76,7 +77,7 @@ def train_jointly(members: Sequence[TANClassifier], rows: Rows, n_jobs: int | No
         raise ValueError(f"training='joint' needs parameters='gradient', got parameters={first.parameters!r}")
     seeds = [check_random_state(member.random_state).randint(np.iinfo(np.int32).max) for member in members]
     fitted = fit_jointly(
-        [plan.lay_out(rows, seed) for plan, seed in zip(plans, seeds, strict=True)],
+        [lay_out(plan, rows, seed) for plan, seed in zip(plans, seeds, strict=True)],
         rows,
         make_loss(first),
         make_settings(first),

@@ -12,22 +12,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 
 from tanager._types import FloatArray, IntArray
-from tanager.data import TableEncoder, resolve_categorical
 from tanager.estimators.choosing import Wishes, choose_preset
 from tanager.estimators.defaults import AUTO, Preset, missing_options, presets_of, with_preset
 from tanager.estimators.drawing import DrawingMixin
-from tanager.estimators.evidence import Evidence
 from tanager.estimators.explaining import ExplainingMixin
-from tanager.estimators.fitting import Fitted, Rows, fit_closed_form, fit_gradient, training_bytes
-from tanager.estimators.inputs import read_classes, read_table, read_weights
+from tanager.estimators.fitting import Fitted, Rows, fit_closed_form, fit_gradient
 from tanager.estimators.learned_structure import StructureMixin
-from tanager.estimators.options import check_options, is_free, make_binning, make_loss, make_settings
+from tanager.estimators.options import check_options, is_free, make_loss, make_settings
 from tanager.estimators.predicting import PredictingMixin
+from tanager.estimators.preparing import encode_training, lay_out, memory_needed
 from tanager.estimators.sampling import SamplingMixin
 from tanager.estimators.saving import SavingMixin
-from tanager.estimators.structures import check_fixed, make_parent_sets
+from tanager.estimators.structures import check_fixed
 from tanager.losses import Loss
-from tanager.model import Layout, Network, can_temper, check_memory, make_layout, temper
+from tanager.model import Network, can_temper, check_memory, temper
 from tanager.structure import ParentSets
 from tanager.training import Noise, StructureSearch, TrainingSettings
 
@@ -50,11 +48,16 @@ class TANClassifier(
     together with the probabilities, by the method of Roth and Pernkopf (2020): the parent of each feature is drawn from
     a distribution that gradient descent sharpens, and after training the most probable structure stays.
 
+    Without options, a fit tries a few presets on rows held out, trains the best one on all rows and calibrates its
+    probabilities (docs/defaults.md). Options that are None come from the preset, or if a structure is given from what
+    holds for any structure; ``options_`` has their values after a fit.
+
     Parameters
     ----------
-    structure : str, array-like of int, ParentSets or search, default="subset"
+    structure : str, array-like of int, ParentSets or search, default="auto"
         Which structures are considered.
 
+        - "auto": what the presets say, a "free" search or none.
         - "none": naive Bayes, no extra parents.
         - "random": one random tree along the ordering.
         - "chow-liu": the tree of largest conditional mutual information (Friedman et al., 1997).
@@ -72,6 +75,12 @@ class TANClassifier(
           `tanager.training.GreedySearch` and ``AnnealedSearch`` have more options, and can be given instead.
         - array-like of int: the extra parent of each feature, -1 for none.
         - ParentSets: a search space of your own.
+    choose : bool, default=True
+        Whether to choose among the presets; False takes the first. Only with ``structure="auto"``.
+    calibrate : bool or None, default=None
+        Whether to divide the log-odds of the classes by a temperature that was found on rows held out. The tables are
+        changed to that end, so that it holds for queries and exports, too. None: if rows are held out for a choice
+        anyway. With True an error if the structure is no forest.
     max_parents : int, default=8
         Number of candidate parents K of "subset", "nearest", "k-dependence", "free" and "pseudo"; all of them where
         there are fewer.
@@ -93,17 +102,17 @@ class TANClassifier(
         "C" for "nearest" and "random" for the others.
     image_shape : (int, int), default=None
         Rows and columns of the images whose pixels are the features, numbered row by row.
-    loss : str or callable, default="hybrid"
+    loss : str, callable or None, default=None
         "hybrid", "nll" (negative log-likelihood), "margin", "conditional" (conditional likelihood), or a function
         ``loss(log_joint, y, sample_weight)`` that returns the mean loss of a batch and its gradient with respect to
         ``log_joint``. `tanager.losses.torch_loss` makes one from a PyTorch function.
-    lam : float, default=10.0
-        Weight of the margin loss in the hybrid one (lambda in the paper).
-    gamma : float, default=1.0
-        Log-margin that the margin loss asks for.
-    eta : float, default=10.0
-        Sharpness of the softened maximum over the other classes.
-    parameters : {"gradient", "ml"}, default="gradient"
+    lam : float or None, default=None
+        Weight of the margin loss in the hybrid one (lambda in the paper); 10 if a structure is given.
+    gamma : float or None, default=None
+        Log-margin that the margin loss asks for; 1 if a structure is given.
+    eta : float or None, default=None
+        Sharpness of the softened maximum over the other classes; 10 if a structure is given.
+    parameters : {None, "gradient", "ml"}, default=None
         Train by gradient descent, or set maximum likelihood parameters in closed form, which needs a structure that is
         fixed: "none", "random", "chow-liu" or given parents.
     smoothing : float, default=1.0
@@ -111,11 +120,13 @@ class TANClassifier(
     categorical_features : None, "from_dtype" or array-like, default="from_dtype"
         Columns to take as categories: a boolean mask, positions or names, as in scikit-learn's histogram gradient
         boosting. "from_dtype" takes the columns of category, text and boolean type. Other columns are numbers.
-    binning : {"mdlp", "quantile", "none"}, default="mdlp"
-        How numbers are cut into bins: where the classes change (see `MDLPDiscretizer`), at quantiles, or not at all:
-        then each number is a category.
+    binning : {"auto", "mdlp", "quantile", "none"}, default="auto"
+        How numbers are cut into bins: where the classes change ("mdlp", see `MDLPDiscretizer`), at quantiles, or not at
+        all: then each number is a category. "auto" is "mdlp", but columns of at most 10 distinct values keep them all,
+        and columns that it leaves whole are cut at quartiles.
     max_bins : int or None, default=None
-        Largest number of bins of a numeric column; None is no limit for "mdlp" and 10 for "quantile".
+        Largest number of bins of a numeric column; None is no limit for "auto" and "mdlp" and 10 for
+        "quantile".
     max_categories : int or None, default=64
         Largest number of values of a category. Where there are more, the rarest are taken as one value. None is no
         limit; tables grow with the product of the numbers of values of a feature and its parent.
@@ -123,25 +134,34 @@ class TANClassifier(
         What missing cells (NaN, None) of the training rows are: a value like others of the columns that have some, or
         unknown, so that they are left out of the counts and of the gradient. In prediction, missing cells of columns
         that have no value for them are summed out exactly; approximately if features have two extra parents.
-    epochs, batch_size : int
-        Passes over the rows, and rows of a step.
-    learning_rate : float
-        Learning rate of the tables in the first epoch.
+    epochs, batch_size : int or None, default=None
+        Passes over the rows, and rows of a step. None goes by the number of rows: about 40 steps of an epoch, and 300
+        to 2000 steps in all.
+    learning_rate : float or None, default=None
+        Learning rate of the tables in the first epoch; 0.1 if a structure is given.
     learning_rate_decay : float
         Learning rate of the last epoch as a share of that of the first.
-    structure_learning_rate : float
-        Learning rate of the parent distribution.
+    structure_learning_rate : float or None, default=None
+        Learning rate of the parent distribution; 0.01 if a structure is given.
     tau : (float, float)
         Temperature of the straight-through softmax in the first and in the last epoch.
     optimiser : {"selected", "dense"}, default="selected"
         Whether a step of Adam moves only the tables of the drawn structure, or all, as in the paper.
-    parent_dropout : float, default=0.0
+    parent_dropout : float or None, default=None
         Probability with which a feature goes without its extra parent in a step of training. Helps where tables are
-        large for the number of rows.
+        large for the number of rows. 0 if a structure is given.
     shrinkage : float, default=0.0
         Pull of tables with a parent towards naive Bayes; 0.01 to 0.1 helps where tables are large for the rows.
-    smoothness : float, default=0.0
+    smoothness : float or None, default=None
         Pull of neighbouring bins of a number to each other in the tables; 0.01 to 0.1 helps much where bins are many.
+        0 if a structure is given.
+    ridge : float or None, default=None
+        Pull, as part of the loss and of the weight of so many rows, of the tables to where they start if there is a
+        ``base_ridge``, else to no difference between the classes: higher means fewer surprises. 0 if a structure is
+        given. With ``structure="none"`` and ``loss="conditional"`` this is logistic regression with ``C=1/ridge``.
+    base_ridge : float or None, default=None
+        A number: naive Bayes is trained first, with this ridge, and tables with parents start there. None: they start
+        at random, as in the paper.
     size_penalty : float, default=0.0
         Weight, in the loss, of the expected size of the model as a share of the largest: higher makes smaller models.
     random_state : int, RandomState or None, default=None
@@ -164,6 +184,11 @@ class TANClassifier(
         Structure and probabilities, over codes.
     encoder_ : tanager.data.TableEncoder
         Bins and categories of the columns.
+    choice_ : dict
+        Name of the "preset", "temperature", and for the presets "tried" their "errors" and "log_losses" on rows held
+        out.
+    options_ : dict
+        Values of the options that were not given.
     pooled_categories_ : dict
         For each column with rare values that were taken as one, by name or number, the list of them.
     history_ : dict of ndarray
@@ -213,7 +238,7 @@ class TANClassifier(
         lam: float | None = None,
         gamma: float | None = None,
         eta: float | None = None,
-        parameters: Literal["gradient", "ml"] = "gradient",
+        parameters: Literal["gradient", "ml"] | None = None,
         smoothing: float = 1.0,
         categorical_features: Any = "from_dtype",
         binning: Literal["auto", "mdlp", "quantile", "none"] = "auto",
@@ -314,7 +339,7 @@ class TANClassifier(
         """Train with the options of a preset where they are not given."""
         plan = with_preset(self, preset, rows.n_counted)
         plan.verbose = verbose
-        layout = plan.lay_out(rows, seed)
+        layout = lay_out(plan, rows, seed)
         check_memory(layout)
         if plan.parameters == "ml":
             check_fixed(layout.parent_sets, plan.structure)
@@ -335,33 +360,7 @@ class TANClassifier(
 
         With `fit_encoded` this is `fit` in two steps, for ensembles, whose members share the first.
         """
-        table = read_table(self, X, y, reset=True)
-        self.classes_, numbers = read_classes(y, table.n_rows)
-        weight, rows = read_weights(sample_weight, table.n_rows)
-        is_number = ~resolve_categorical(table, self.categorical_features)
-        is_categorical = np.ones_like(is_number) if self.binning == "none" else ~is_number
-        binning = make_binning(self, numbers, self._n_threads())
-        self.encoder_ = TableEncoder.fit(
-            table, is_categorical, weight, binning, missing=self.missing, max_categories=self.max_categories
-        )
-        self.pooled_categories_ = self.encoder_.pooled()
-        codes = self.encoder_.encode(table, n_threads=self._n_threads())
-        n_ordered = self.encoder_.n_ordered(is_number)
-        if weight is None:
-            return Rows(codes, numbers.astype(np.int64), None, n_ordered)
-        # Classes that only rows without weight have are left out.
-        present, classes = np.unique(numbers[rows], return_inverse=True)
-        self.classes_ = self.classes_[present]
-        return Rows(codes[rows], classes.astype(np.int64), weight[rows], n_ordered)
-
-    def lay_out(self, rows: Rows, seed: int) -> Layout:
-        """Lay out the tables of the search space."""
-        cards = self.encoder_.cards.astype(np.int64)
-        evidence = Evidence(
-            rows, cards, len(self.classes_), self.smoothing, self._n_threads(), is_verbose=self.verbose > 0
-        )
-        parent_sets = make_parent_sets(self, evidence, np.random.default_rng(seed))
-        return make_layout(parent_sets, cards, len(self.classes_))
+        return encode_training(self, X, y, sample_weight)
 
     def memory_needed(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:
         """Bytes that a fit to these rows would take beyond the table itself: codes, classes, order and tables.
@@ -381,10 +380,7 @@ class TANClassifier(
         True
         """
         probe = clone(self)
-        rows = probe.encode_training(X, y, sample_weight)
-        plans = [with_preset(probe, preset, rows.n_counted) for preset in presets_of(self)]
-        of_rows = rows.codes.nbytes + 2 * rows.y.nbytes + (0 if rows.weight is None else rows.weight.nbytes)
-        return of_rows + max(training_bytes(plan.lay_out(rows, seed=0), make_settings(plan)) for plan in plans)
+        return memory_needed(probe, probe.encode_training(X, y, sample_weight))
 
     def _networks(self) -> list[Network]:
         return [self.network_]

@@ -65,12 +65,24 @@ def _subtitle(clf: TANClassifier | TANEnsembleClassifier) -> str:
     if isinstance(clf, TANEnsembleClassifier):
         kind = "log-probabilities" if clf.combine == "log" else "probabilities"
         return f"Average of the {kind} of {len(clf.estimators_)} TAN classifiers."
-    how = "maximum likelihood" if clf.parameters == "ml" else f"gradient descent, {len(clf.history_['loss'])} epochs"
-    return f"Bayesian network classifier: {_structure(clf)}; {how}."
+    n_epochs = len(clf.history_["loss"])
+    how = f"gradient descent, {n_epochs} epochs" if n_epochs else "maximum likelihood"
+    return f"Bayesian network classifier: {_structure(clf)}; {how}.{_choice(clf)}"
 
 
 def _structure(clf: TANClassifier) -> str:
-    return _STRUCTURES.get(clf.structure, clf.structure) if isinstance(clf.structure, str) else "a structure of its own"
+    structure = getattr(clf, "options_", {}).get("structure", clf.structure)
+    return _STRUCTURES.get(structure, structure) if isinstance(structure, str) else "a structure of its own"
+
+
+def _choice(clf: TANClassifier) -> str:
+    """What was chosen on rows held out, if anything was."""
+    choice = getattr(clf, "choice_", {})
+    n_tried = len(choice.get("tried", ()))
+    if n_tried == 0:
+        return ""
+    preset = f" Preset {choice['preset']!r} of {n_tried}, by rows held out;" if n_tried > 1 else " By rows held out,"
+    return f"{preset} log-odds divided by {choice['temperature']:.2f}."
 
 
 def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | None) -> list[tuple[str, str, str]]:
