@@ -5,7 +5,7 @@ the log-loss after the best temperature, which tells more where rows are few. Ta
 three parts, of which each is held out once; of larger ones a quarter is held out, and no more than 20,000 rows take
 part.
 
-Rows with the same values and class are always in the same part, so that a row of weight two is two rows.
+A row of weight two is two rows here, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LogJoint = Callable[[IntArray], FloatArray]
 
 _FEW_ROWS, _MOST_ROWS = 2_500, 20_000
 _N_PARTS = 3
-_HELD_OUT = 0.25
+_EVERY = 4  # of the rows is held out where there are many
 _LOG_LOSS_WEIGHT = 0.3
 _TEMPERATURES = (0.5, 50.0)
 _MOST_LOSS = 20.0
@@ -114,37 +114,49 @@ def try_presets(
 ) -> Iterator[Trial]:
     """Train each preset on parts of the rows and judge it by the others."""
     parts = split_rows(rows, seed)
+    held = [part for _, part in parts]
+    y, weight = np.concatenate([part.y for part in held]), np.concatenate([part.full_weight() for part in held])
     for preset in presets:
-        held_out = [(fit(preset, rows.take(kept))(rows.codes[held]), held) for kept, held in parts]
-        scores = np.concatenate([score for score, _ in held_out])
-        held = np.concatenate([index for _, index in held_out])
-        yield _judge(preset.name, scores, rows.y[held], rows.full_weight()[held])
+        scores = np.concatenate([fit(preset, kept)(part.codes) for kept, part in parts])
+        yield _judge(preset.name, scores, y, weight)
 
 
-def split_rows(rows: Rows, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pairs of the rows to train on and the rows to hold out; classes are in all parts alike.
+def split_rows(rows: Rows, seed: int) -> list[tuple[Rows, Rows]]:
+    """Pairs of the rows to train on and the rows to hold out.
 
-    Distinct rows of each class are dealt out in the order of a hash of their values.
+    The rows are put in the order of their classes and of a hash of their values, and dealt out in turn, so that classes
+    and equal rows are in all parts alike. A row of weight w, if weights are whole numbers, is dealt out w times.
     """
-    rng = np.random.default_rng(seed)
-    factors = 2 * rng.integers(1, 2**62, size=(rows.codes.shape[1],), dtype=np.uint64) + 1  # odd
-    hashes = np.zeros(len(rows.y), np.uint64)
-    for column, factor in zip(rows.codes.T, factors, strict=True):
-        hashes = (hashes ^ column.astype(np.uint64)) * factor
-    order = np.lexsort((hashes, rows.y))
-    is_new = np.ones(len(order), np.bool_)
-    is_new[1:] = (np.diff(rows.y[order]) != 0) | (hashes[order][1:] != hashes[order][:-1])
-    number = np.empty(len(order), np.int64)
-    number[order] = np.cumsum(is_new) - 1
-    n_distinct = int(number.max()) + 1
-    if n_distinct < _FEW_ROWS:
-        part = number % _N_PARTS
-        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(_N_PARTS)]
-    # Every n-th row of the order takes part, and of these every fourth is held out.
-    step = max(1, len(order) // _MOST_ROWS)
-    taken, every = number % step == 0, round(1 / _HELD_OUT)
-    is_held = (number // step) % every == 0
-    return [(np.flatnonzero(taken & ~is_held), np.flatnonzero(taken & is_held))]
+    order = np.lexsort((_hash_rows(rows.codes, seed), rows.y))
+    is_count = rows.weight is not None and bool((rows.weight == np.floor(rows.weight)).all())
+    times = rows.weight[order] if rows.weight is not None and is_count else np.ones(len(order))
+    stop = np.cumsum(times)
+    n_dealt = int(stop[-1])
+    if n_dealt < _FEW_ROWS:
+        deals = [(_N_PARTS, [r for r in range(_N_PARTS) if r != k], [k]) for k in range(_N_PARTS)]
+    else:
+        step = max(1, n_dealt // _MOST_ROWS)
+        deals = [(_EVERY * step, list(range(1, _EVERY)), [0])]
+
+    def take(period: int, turns: list[int]) -> Rows:
+        """Rows that are dealt out in some turns of each period."""
+        before = stop - times
+        n_times = sum((stop - turn + period - 1) // period - (before - turn + period - 1) // period for turn in turns)
+        dealt = np.asarray(n_times)
+        index = order[dealt > 0]
+        return rows.take(index) if not is_count else rows.take(index)._replace(weight=dealt[dealt > 0])
+
+    return [(take(period, kept), take(period, held)) for period, kept, held in deals]
+
+
+def _hash_rows(codes: IntArray, seed: int) -> NDArray[np.uint64]:
+    """A number for the values of each row."""
+    factors = np.random.default_rng(seed).integers(1, 2**62, codes.shape[1], dtype=np.uint64)
+    hashes = np.zeros(len(codes), np.uint64)
+    for j, factor in enumerate(factors.tolist()):
+        hashes = (hashes ^ codes[:, j].astype(np.uint64)) * np.uint64(2 * factor + 1)
+        hashes ^= hashes >> np.uint64(32)
+    return hashes
 
 
 def best_temperature(scores: FloatArray, y: IntArray, weight: FloatArray) -> float:
