@@ -156,7 +156,7 @@ _MNIST: Values = {"lam": (30.0,), "gamma": (50.0,), "smoothness": (0.03,)}
 _SATIMAGE: Values = {"lam": (30.0,), "gamma": (20.0,), "smoothness": (0.01, 0.03)}
 _OWN_MARGINS = {"mnist": {"lam": (30.0,), "gamma": (50.0,)}}
 _OWN_SMOOTH = {"mnist": _MNIST}
-_OWN_FREE = {"mnist": _MNIST | {"epochs": (20,)}, "satimage": _SATIMAGE}
+_OWN_FREE = {"mnist": _MNIST | {"epochs": (20,)}, "satimage": _SATIMAGE | {"smoothness": (0.03,)}}
 _OWN_CLIMBING = {
     "mnist": _MNIST | {"lam": (30.0, 300.0), "candidates": ("random",), "max_parents": (64,)},
     "satimage": _SATIMAGE | {"epochs": (200,)},
@@ -171,7 +171,7 @@ _OWN_CLIMBED = {
 _OWN_TREES = {"mnist": {"n_members": (40,), **_WIDE}}
 _OWN_JOINT = {"satimage": {"gamma": (10.0, 30.0), "smoothness": (0.03, 0.1)}}
 _OWN_PENALTIES = {"mnist": {"C": (0.1,)}}
-_OWN_ROUNDS = {"mnist": {"learning_rate": (0.1,), "max_iter": (100,)}}
+_OWN_ROUNDS = {name: {"learning_rate": (0.1,), "max_iter": (100,)} for name in ("satimage", "usps", "mnist")}
 
 _THREE = {"mnist": 3}
 _ONCE = {"satimage": 1, "usps": 1, "mnist": 1}  # no randomness, or little for its time
