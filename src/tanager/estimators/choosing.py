@@ -97,8 +97,8 @@ def choose_preset(
     tried = presets if wishes.choose else presets[:1]
     if len(tried) == 1 and not wishes.calibrate:
         return Choice(tried[0])
-    if rows.y.size < 2:
-        return Choice(tried[-1])
+    if rows.n_counted < 2:  # nothing would be left to train on
+        return Choice(tried[0])
     trials = []
     for trial in try_presets(tried, fit, rows, wishes.seed):
         trials.append(trial)
@@ -151,7 +151,7 @@ def split_rows(rows: Rows, seed: int) -> list[tuple[Rows, Rows]]:
 
 def _hash_rows(codes: IntArray, seed: int) -> NDArray[np.uint64]:
     """A number for the values of each row."""
-    factors = np.random.default_rng(seed).integers(1, 2**62, codes.shape[1], dtype=np.uint64)
+    factors = np.random.default_rng(seed).integers(1, 2**62, size=(codes.shape[1],), dtype=np.uint64)
     hashes = np.zeros(len(codes), np.uint64)
     for j, factor in enumerate(factors.tolist()):
         hashes = (hashes ^ codes[:, j].astype(np.uint64)) * np.uint64(2 * factor + 1)
@@ -168,6 +168,8 @@ def best_temperature(scores: FloatArray, y: IntArray, weight: FloatArray) -> flo
     >>> round(best_temperature(scores, np.array([0, 0, 0, 1]), np.ones(4)), 2)
     2.0
     """
+    if scores.shape[1] == 1:
+        return 1.0
     low, high = np.log(_TEMPERATURES)
     found = minimize_scalar(
         lambda log_t: _log_loss(scores / np.exp(log_t), y, weight), bounds=(low, high), method="bounded"
