@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,15 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Preset:
-    """Options that go together, under a name."""
+    """Options that go together, under a name; ``is_single``: in an ensemble for one member alone."""
 
     name: str
     options: Options
+    is_single: bool = False
+
+    @property
+    def is_closed_form(self) -> bool:
+        return self.options.get("parameters") == "ml"
 
 
 GIVEN_STRUCTURE: Options = {
@@ -72,8 +77,10 @@ SEVERAL_TREES = (
     Preset("margin", {**_JOINT_MARGIN, "gamma": 10.0}),
     Preset("wide margin", {**_JOINT_MARGIN, "gamma": 30.0}),
     Preset("careful", {**_JOINT, "loss": "conditional", "ridge": 30.0, "base_ridge": 1.0}),
+    Preset("counted", {**_JOINT, "parameters": "ml"}),
+    Preset("naive Bayes", {"structure": "none", "parameters": "ml"}, is_single=True),
 )
-"""Presets of several trees that are trained jointly; the structures come from the ensemble."""
+"""Presets of several trees that are trained jointly or counted; the structures come from the ensemble."""
 
 _MOST_MEMBERS, _FEWEST_MEMBERS = 30, 4
 _MOST_TABLES = 700
@@ -121,14 +128,14 @@ def is_auto(estimator: TANClassifier) -> bool:
 
 
 def presets_of(estimator: TANClassifier) -> tuple[Preset, ...]:
-    """What there is to choose among; a structure that is given leaves no choice.
+    """What there is to choose among; a structure that is given leaves no choice."""
+    return fitting_presets(estimator, ONE_TREE) if is_auto(estimator) else (GIVEN,)
 
-    Presets in closed form have no loss, and are left out if the user gives one.
-    """
-    if not is_auto(estimator):
-        return (GIVEN,)
+
+def fitting_presets(estimator: TANClassifier, presets: Sequence[Preset]) -> tuple[Preset, ...]:
+    """Those of the presets that go with what the user has given: closed forms have no loss."""
     is_trained = estimator.loss is not None or estimator.parameters is not None
-    return tuple(preset for preset in ONE_TREE if not is_trained or preset.options.get("parameters") != "ml")
+    return tuple(preset for preset in presets if not (is_trained and preset.is_closed_form))
 
 
 def with_preset(estimator: TANClassifier, preset: Preset, n_rows: float) -> TANClassifier:

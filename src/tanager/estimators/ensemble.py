@@ -15,12 +15,13 @@ from tanager._types import FloatArray, IntArray
 from tanager.estimators.choosing import Wishes, choose_preset
 from tanager.estimators.defaults import (
     GIVEN,
-    ONE_TREE,
     SEVERAL_TREES,
     Preset,
     default_members,
+    fitting_presets,
     is_auto,
     missing_options,
+    presets_of,
     with_preset,
 )
 from tanager.estimators.explaining import ExplainingMixin
@@ -149,17 +150,24 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
     def _presets(self, template: TANClassifier) -> tuple[Preset, ...]:
         if not is_auto(template):
             return (GIVEN,)
-        return SEVERAL_TREES if self._ways(template)[0] in ("trees", "cover") else ONE_TREE
+        if self._ways(template)[0] not in ("trees", "cover"):
+            return presets_of(template)
+        is_sized = self.n_members is not None or self.members is not None
+        presets = [preset for preset in SEVERAL_TREES if not (is_sized and preset.is_single)]
+        if self.training == "joint":
+            presets = [preset for preset in presets if not preset.is_closed_form]
+        return fitting_presets(template, presets)
 
     def _fit_members(self, template: TANClassifier, preset: Preset, rows: Rows, seed: int) -> list[TANClassifier]:
         """Train members with the options of a preset where they are not given."""
         plan = with_preset(template, preset, rows.n_counted)
         plan.choose, plan.calibrate = False, False
-        how, training = self._ways(template)
-        n_members = self.n_members or default_members(rows.codes.shape[1], how)
+        how, training = ("search", "separate") if preset.is_single else self._ways(template)
+        n_members = 1 if preset.is_single else self.n_members or default_members(rows.codes.shape[1], how)
         seeds = np.random.default_rng(seed).integers(np.iinfo(np.int32).max, size=n_members).tolist()
         members = make_members(plan, how, rows, seeds)
-        return (train_jointly if training == "joint" else train_separately)(members, rows, self.n_jobs)
+        is_joint = training == "joint" and not preset.is_closed_form
+        return (train_jointly if is_joint else train_separately)(members, rows, self.n_jobs)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each class given each row, shape (N, C)."""

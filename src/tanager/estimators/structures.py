@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.estimators.defaults import AUTO
 from tanager.estimators.evidence import Evidence
 from tanager.estimators.options import check_image_shape
 from tanager.model import PAIR_SCORES
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 SEARCHES = ("greedy-conditional", "greedy-margin", "greedy-left-out", "annealed-margin")
 STRUCTURES = (
-    *("none", "random", "chow-liu", "tree", "subset", "all", "nearest", "k-dependence", "free", "pseudo"),
+    *(AUTO, "none", "random", "chow-liu", "tree", "subset", "all", "nearest", "k-dependence", "free", "pseudo"),
     *SEARCHES,
 )
 CANDIDATES = ("random", "screened", "mixed", "all")
@@ -51,7 +52,7 @@ _IMAGE_ORDERINGS: dict[str, Callable[[tuple[int, int]], NDArray[np.int64]]] = {
 
 
 def make_parent_sets(estimator: TANClassifier, evidence: Evidence, rng: np.random.Generator) -> ParentSets:
-    """Make the search space that the estimator's parameters describe.
+    """Make the search space that the estimator's parameters describe; "auto" has become another word by now.
 
     Searches by closed-form tables are run here; what they find is the one structure of the space.
     """
