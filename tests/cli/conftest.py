@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from tanager.cli.app import app
 
+QUICK = ("--structure=subset", "--epochs=5")
 HEADER = ["sepal length", "sepal width", "petal length", "petal width", "colour", "species"]
 
 
@@ -28,7 +29,7 @@ def flowers(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(flowers):
     path = flowers.with_name("flowers.tanager")
-    result = invoke("fit", flowers, "--target", "species", "--out", path, "--epochs", 5, "--quiet")
+    result = invoke("fit", flowers, "--target", "species", "--out", path, *QUICK, "--quiet")
     assert result.exit_code == 0, result.output
     assert result.output == ""
     return path

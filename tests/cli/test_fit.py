@@ -12,6 +12,8 @@ from tanager import TANClassifier, TANEnsembleClassifier, load
 from tanager.cli.evaluation import folds, hold_out
 from tanager.files import read_header
 
+QUICK = ("--structure=subset", "--epochs=5")
+
 
 @pytest.fixture
 def out(tmp_path):
@@ -45,6 +47,8 @@ def test_shows_the_table_and_the_errors_and_writes_a_model(call, flowers, out):
     told = read_header(out)["metadata"]
     assert (told["target"], told["source"], told["n_rows"]) == ("species", "flowers.csv", 150)
     assert [score["name"] for score in told["errors"]][-1] == "learned"
+    # Nothing was said of the structure, so that it was chosen.
+    assert len(load(out).choice_["tried"]) > 1
     assert [column["kind"] for column in told["columns"]] == ["number"] * 4 + ["category", "target"]
 
 
@@ -63,21 +67,21 @@ def test_model_is_the_one_that_python_gives(call, out, tmp_path):
 
 def test_measured_error_is_that_of_the_rows_kept_back(call, flowers, out, tmp_path):
     """The same split, made by hand, gives the same error."""
-    assert call("fit", flowers, "--target", "species", "--out", out, "--test-size", 0.4, "--epochs", 5).exit_code == 0
+    assert call("fit", flowers, "--target", "species", "--out", out, "--test-size", 0.4, *QUICK).exit_code == 0
     lines = flowers.read_text().splitlines()
     y = np.array([line.rsplit(",", 1)[1] for line in lines[1:]])
     [(train, test)] = hold_out(y, 0.4, seed=0)
     for name, rows in (("train", train), ("test", test)):
         (tmp_path / f"{name}.csv").write_text("\n".join([lines[0], *(lines[row + 1] for row in rows)]) + "\n")
     part = tmp_path / "part.tanager"
-    call("fit", tmp_path / "train.csv", "--target", "species", "--out", part, "--no-test", "--epochs", 5)
+    call("fit", tmp_path / "train.csv", "--target", "species", "--out", part, "--no-test", *QUICK)
     result = call("predict", part, tmp_path / "test.csv", "--out", tmp_path / "p.csv")
     error = read_header(out)["metadata"]["errors"][-1]["error"]
     assert f"error {error:.2%}" in result.stderr
 
 
 def test_cross_validation_and_ensemble(call, flowers, out):
-    result = call("fit", flowers, "--target", "species", "--out", out, "--cv", 3, "--ensemble", 2, "--epochs", 2)
+    result = call("fit", flowers, "--target", "species", "--out", out, "--cv", 3, "--ensemble", 2, *QUICK)
     assert result.exit_code == 0, result.output
     assert "Error on 150 rows, 3-fold cross-validation" in result.stderr
     loaded = load(out)
@@ -88,14 +92,14 @@ def test_cross_validation_and_ensemble(call, flowers, out):
 def test_result_does_not_depend_on_threads(call, flowers, tmp_path):
     for jobs in (1, 2):
         path = tmp_path / f"{jobs}.tanager"
-        call("fit", flowers, "--target", "species", "--out", path, "--no-test", "--epochs", 3, "--jobs", jobs)
+        call("fit", flowers, "--target", "species", "--out", path, "--no-test", *QUICK, "--jobs", jobs)
     one, two = load(tmp_path / "1.tanager"), load(tmp_path / "2.tanager")
     np.testing.assert_array_equal(one.network_.theta, two.network_.theta)
 
 
 def test_categories_and_columns_left_out(call, table, out):
     path = table(code=[1, 2, 3, 4] * 10, zip=["01", "02"] * 20, size=range(40), y=["a", "b"] * 20)
-    result = call("fit", path, "--target", "y", "--out", out, "--categorical", "code", "--drop", "size", "--epochs", 2)
+    result = call("fit", path, "--target", "y", "--out", out, "--categorical", "code", "--drop", "size", *QUICK)
     assert result.exit_code == 0, result.output
     encoder = load(out).encoder_
     assert encoder.names == ("code", "zip")
@@ -108,7 +112,7 @@ def test_hints(call, table, out):
     path = table(
         age=numbers, id=[f"u{n}" for n in range(60)], mark=["x", "?", "z"] * 20, none=[""] * 60, y=["a", "b", ""] * 20
     )
-    result = call("fit", path, "--target", "y", "--out", out, "--epochs", 1, "--no-test")
+    result = call("fit", path, "--target", "y", "--out", out, *QUICK, "--no-test")
     assert result.exit_code == 0, result.output
     assert "20 rows without a value in 'y' are left out" in result.stderr
     assert "column 'age' is text because 1 of 40 cells are no numbers; if they are missing: --missing 'NA'" in (
@@ -117,16 +121,16 @@ def test_hints(call, table, out):
     assert "column 'id' has 40 different values in 40 rows and tells little; --drop 'id' leaves it out" in result.stderr
     assert "'?' is a value of 'mark'; if it means missing: --missing '?'" in result.stderr
     assert "column 'none' has no values" in result.stderr
-    again = call("fit", path, "--target", "y", "--out", out, "--epochs", 1, "--no-test", "--missing", "NA")
+    again = call("fit", path, "--target", "y", "--out", out, *QUICK, "--no-test", "--missing", "NA")
     assert "2 numbers, 2 categories" in again.stderr
 
 
 def test_whole_numbers_are_classes_and_others_are_taken_as_text(call, table, out):
     whole = table(x=range(20), y=[0, 1] * 10)
-    assert call("fit", whole, "--target", "y", "--out", out, "--epochs", 1).exit_code == 0
+    assert call("fit", whole, "--target", "y", "--out", out, *QUICK).exit_code == 0
     assert load(out).classes_.tolist() == [0, 1]
     others = table(x=range(20), y=[0.5, 1] * 10)
-    assert call("fit", others, "--target", "y", "--out", out, "--epochs", 1).exit_code == 0
+    assert call("fit", others, "--target", "y", "--out", out, *QUICK).exit_code == 0
     assert load(out).classes_.tolist() == ["0.5", "1"]
 
 
@@ -135,7 +139,7 @@ def test_no_header(call, tmp_path, out):
     path.write_text("1,2,a\n3,4,b\n" * 20)
     refused = call("fit", path, "--target", "y", "--out", out)
     assert "has no column 'y'" in refused.stderr
-    assert call("fit", path, "--target", "x2", "--out", out, "--no-header", "--epochs", 1).exit_code == 0
+    assert call("fit", path, "--target", "x2", "--out", out, "--no-header", *QUICK).exit_code == 0
     assert load(out).classes_.tolist() == ["a", "b"]
 
 

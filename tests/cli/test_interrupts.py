@@ -72,8 +72,8 @@ def test_fit(tmp_path, options):
     path, out = tmp_path / "t.csv", tmp_path / "m.tanager"
     rows = [",".join(f"v{code}" for code in row) for row in codes]
     path.write_text("\n".join([",".join(f"c{i}" for i in range(20)), *rows]) + "\n")
-    arguments = ["fit", path, "--target", "c0", "--out", out, "--epochs", "100000", "--no-test", *options]
-    with tanager(*arguments) as started:
+    arguments = ["fit", path, "--target", "c0", "--out", out, "--no-test", *options]
+    with tanager(*arguments, "--structure", "subset", "--epochs", "100000") as started:
         # What the table holds is shown before training begins.
         line = ""
         while "└" not in line:

@@ -42,7 +42,8 @@ def test_inspect_ensemble_cycle_and_wrong_names(call, refused, flowers, model, t
     assert "no feature 'color'; did you mean 'colour'?" in refused("inspect", model, "--feature", "color")
     assert "--member goes from 0 to 0" in refused("inspect", model, "--member", 1)
     several = tmp_path / "e.tanager"
-    call("fit", flowers, "--target", "species", "--out", several, "--ensemble", 2, "--epochs", 1, "--no-test", "-q")
+    quick = ("--structure=subset", "--epochs=1", "--no-test")
+    call("fit", flowers, "--target", "species", "--out", several, "--ensemble", 2, *quick, "-q")
     assert "average of 2 TAN classifiers" in call("inspect", several).stdout
     cyclic = tmp_path / "c.tanager"
     X, y = load_iris(return_X_y=True)
@@ -138,7 +139,14 @@ def test_bench_on_a_table(call, flowers):
     result = call("bench", flowers, "--target", "species", "--repeat", 1)
     assert result.exit_code == 0, result.output
     assert "99 rows to learn from, 51 to test on, 5 features" in result.stdout
-    for name in ("learned structure", "Chow-Liu", "naive Bayes", "CategoricalNB", "HistGradientBoosting"):
+    for name in (
+        "as it comes",
+        "learned structure",
+        "Chow-Liu",
+        "naive Bayes",
+        "CategoricalNB",
+        "HistGradientBoosting",
+    ):
         assert re.search(rf"{name}[^│]*│ +\d+\.\d\d% │", result.stdout)
     assert "make bench" in result.stdout
 

@@ -14,8 +14,8 @@ from tanager.files import read_header
 
 SETTINGS = {
     # target, most that the learned error may be, and options
-    "adult": ("income", 0.14, ["--drop", "split", "--missing", "?", "--epochs", 5]),
-    "mushroom": ("class", 0.01, ["--missing", "?", "--epochs", 10]),
+    "adult": ("income", 0.14, ["--drop", "split", "--missing", "?", "--structure", "subset", "--epochs", 5]),
+    "mushroom": ("class", 0.01, ["--missing", "?", "--structure", "subset", "--epochs", 10]),
 }
 
 

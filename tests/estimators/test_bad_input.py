@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from tanager import ParentSets, TANClassifier
 from tanager.training import TrainingDivergedError
 
-QUICK = {"epochs": 4, "random_state": 0}
+QUICK = {"epochs": 4, "batch_size": 100, "random_state": 0}
 STRUCTURES = ["none", "random", "chow-liu", "subset", "all", "pseudo"]
 NAMES = ["a", "b", "c", "d"]
 
@@ -25,13 +25,13 @@ def iris():
 
 @pytest.fixture(scope="module")
 def fitted(iris):
-    return TANClassifier(**QUICK).fit(*iris)
+    return TANClassifier("subset", **QUICK).fit(*iris)
 
 
 @pytest.fixture(scope="module")
 def fitted_to_frame(iris):
     X, y = iris
-    return TANClassifier(**QUICK).fit(pd.DataFrame(X, columns=NAMES), y)
+    return TANClassifier("subset", **QUICK).fit(pd.DataFrame(X, columns=NAMES), y)
 
 
 def assert_probabilities(classifier, X, n_classes):
@@ -109,7 +109,7 @@ def test_one_row(iris, structure):
 
 def test_batch_larger_than_the_table(iris):
     X, y = iris
-    assert TANClassifier(batch_size=10**6, epochs=200, random_state=0).fit(X, y).score(X, y) > 0.9
+    assert TANClassifier("subset", batch_size=10**6, epochs=200, random_state=0).fit(X, y).score(X, y) > 0.9
 
 
 @pytest.mark.parametrize("structure", ["subset", "pseudo"])
@@ -133,7 +133,7 @@ def test_max_parents_larger_than_possible_on_an_image(iris):
 def test_labels_of_any_type(iris, labels):
     X, y = iris
     y = np.array(labels)[y]
-    classifier = TANClassifier(epochs=30, random_state=0).fit(X, y)
+    classifier = TANClassifier("subset", epochs=30, random_state=0).fit(X, y)
     np.testing.assert_array_equal(classifier.classes_, np.unique(y))
     assert classifier.predict(X).dtype == y.dtype
     assert classifier.score(X, y) > 0.9
@@ -238,11 +238,11 @@ def test_values_that_are_not_finite(iris, fitted, fitted_to_frame, value, in_arr
     X[3, 1] = value
     frame = pd.DataFrame(X, columns=NAMES)
     with pytest.raises(ValueError, match=in_array):
-        TANClassifier(**QUICK).fit(X, y)
+        TANClassifier("subset", **QUICK).fit(X, y)
     with pytest.raises(ValueError, match=in_array):
         fitted.predict(X)
     with pytest.raises(ValueError, match=in_frame):
-        TANClassifier(**QUICK).fit(frame, y)
+        TANClassifier("subset", **QUICK).fit(frame, y)
     with pytest.raises(ValueError, match=in_frame):
         fitted_to_frame.predict(frame)
 
@@ -268,12 +268,12 @@ def test_wrong_names_of_columns_at_predict(iris, fitted_to_frame):
 
 def test_sparse_tables(iris):
     with pytest.raises(TypeError, match="dense data is required"):
-        TANClassifier(**QUICK).fit(scipy.sparse.csr_matrix(iris[0]), iris[1])
+        TANClassifier("subset", **QUICK).fit(scipy.sparse.csr_matrix(iris[0]), iris[1])
 
 
 def test_dates():
     with pytest.raises(TypeError, match="column 'day' holds dates"):
-        TANClassifier(**QUICK).fit(pd.DataFrame({"day": pd.date_range("2020", periods=4)}), [0, 1, 0, 1])
+        TANClassifier("subset", **QUICK).fit(pd.DataFrame({"day": pd.date_range("2020", periods=4)}), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_dates():
 def test_wrong_targets(iris, make_y, message):
     X, y = iris
     with pytest.raises(ValueError, match=message):
-        TANClassifier(**QUICK).fit(X, make_y(y))
+        TANClassifier("subset", **QUICK).fit(X, make_y(y))
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_wrong_targets(iris, make_y, message):
 )
 def test_wrong_weights(iris, weight, message):
     with pytest.raises(ValueError, match=message):
-        TANClassifier(**QUICK).fit(*iris, sample_weight=weight)
+        TANClassifier("subset", **QUICK).fit(*iris, sample_weight=weight)
 
 
 def test_rows_without_weight_are_absent(iris):
@@ -336,13 +336,25 @@ NUMBERS = {
     "learning_rate": [0.0, -0.1],
     "learning_rate_decay": [0.0, -0.1],
     "structure_learning_rate": [0.0, -0.1],
+    "parent_dropout": [1.0, -0.1],
+    "shrinkage": [-0.1],
+    "smoothness": [-0.1],
+    "ridge": [-1.0],
+    "base_ridge": [-1.0],
+    "size_penalty": [-0.1],
 }
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_that_are_none_or_out_of_range(iris, name):
-    is_limit = name in ("max_bins", "max_categories")  # None is no limit there
-    for value in [np.nan, np.inf, -np.inf, *([] if is_limit else [None]), "3", [1], *NUMBERS[name]]:
+    needs_value = name in (
+        "max_parents",
+        "smoothing",
+        "learning_rate_decay",
+        "shrinkage",
+        "size_penalty",
+    )  # None is no limit or a default elsewhere
+    for value in [np.nan, np.inf, -np.inf, *([None] if needs_value else []), "3", [1], *NUMBERS[name]]:
         with pytest.raises(ValueError, match=f"^{name} must be") as caught:
             TANClassifier(**{name: value}).fit(*iris)
         assert repr(value) in str(caught.value)
@@ -358,18 +370,18 @@ def test_numbers_are_checked_also_where_they_are_not_used(iris, name, settings):
 @pytest.mark.parametrize("tau", [5.0, None, (1.0,), (1.0, 2.0, 3.0), (np.nan, 1.0), (1.0, np.inf), (0.0, 1.0), (1, -1)])
 def test_temperatures(iris, tau):
     with pytest.raises(ValueError, match=r"^tau"):
-        TANClassifier(tau=tau).fit(*iris)
+        TANClassifier("subset", tau=tau).fit(*iris)
 
 
 @pytest.mark.parametrize("scale", [np.float32, np.float64, int])
 def test_numbers_of_any_type_will_do(iris, scale):
-    TANClassifier(lam=scale(2), gamma=scale(1), tau=(scale(2), scale(1)), epochs=np.int64(2)).fit(*iris)
+    TANClassifier("subset", lam=scale(2), gamma=scale(1), tau=(scale(2), scale(1)), epochs=np.int64(2)).fit(*iris)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("structure", "bush", "structure must be one of 'none', 'random', 'chow-liu', .* got 'bush'"),
+        ("structure", "bush", "structure must be one of 'auto', 'none', 'random', 'chow-liu', .* got 'bush'"),
         ("structure", 5, "structure as a list must hold one integer for each feature"),
         ("structure", None, "structure as a list must hold one integer for each feature"),
         ("structure", [0.5] * 4, "structure as a list must hold one integer for each feature"),
@@ -382,6 +394,9 @@ def test_numbers_of_any_type_will_do(iris, scale):
         ("ordering", 5, "ordering as a list must hold each of the features 0 to 3 once"),
         ("loss", "hinge", "loss must be 'hybrid', 'nll', 'margin', 'conditional' or a function, got 'hinge'"),
         ("parameters", "mle", "parameters must be 'gradient' or 'ml', got 'mle'"),
+        ("choose", "sometimes", r"choose must be one of \(True, False\), got 'sometimes'"),
+        ("calibrate", "yes", r"calibrate must be one of \(None, True, False\), got 'yes'"),
+        ("binning", "halves", "binning must be 'auto', 'mdlp', 'quantile' or 'none', got 'halves'"),
         ("optimiser", "sgd", "optimiser must be 'dense' or 'selected', got 'sgd'"),
         ("categorical_features", "all", "categorical_features='all' is not understood"),
         ("categorical_features", [9], "categorical_features lists column 9, but X has 4 columns"),
@@ -390,8 +405,9 @@ def test_numbers_of_any_type_will_do(iris, scale):
     ],
 )
 def test_options_that_do_not_exist(iris, name, value, message):
+    options = {"structure": "subset"} if name == "ordering" else {}  # by default there is no ordering
     with pytest.raises(ValueError, match=message):
-        TANClassifier(**{name: value}).fit(*iris)
+        TANClassifier(**{name: value}, **options).fit(*iris)
 
 
 @pytest.mark.parametrize(
@@ -446,4 +462,4 @@ def test_tables_that_would_not_fit_in_memory(structure):
 
 def test_training_that_diverges(iris):
     with pytest.raises(TrainingDivergedError, match="lower learning_rate, lam or gamma"):
-        TANClassifier(learning_rate=1e30, epochs=5, random_state=0).fit(*iris)
+        TANClassifier("subset", learning_rate=1e30, epochs=5, random_state=0).fit(*iris)

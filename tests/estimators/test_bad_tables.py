@@ -12,7 +12,7 @@ import pytest
 
 from tanager import TANClassifier
 
-QUICK = {"epochs": 3, "random_state": 0}
+QUICK = {"epochs": 3, "batch_size": 100, "random_state": 0}
 N_ROWS = 60
 Y = np.arange(N_ROWS) % 2
 
@@ -38,7 +38,7 @@ def frame(request):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return TANClassifier(**QUICK).fit(pd.DataFrame(COLUMNS), Y)
+    return TANClassifier("subset", **QUICK).fit(pd.DataFrame(COLUMNS), Y)
 
 
 def renamed(**names):
@@ -75,7 +75,7 @@ def test_columns_in_another_order(fitted, frame):
 @pytest.mark.parametrize("n_columns", [2, 4])
 def test_another_number_of_columns_without_names(n_columns):
     X = np.zeros((N_ROWS, 3))
-    classifier = TANClassifier(**QUICK).fit(X, Y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, Y)
     with pytest.raises(ValueError, match=f"X has {n_columns} features, but TANClassifier is expecting 3 features"):
         classifier.predict(np.zeros((5, n_columns)))
 
@@ -86,7 +86,7 @@ def test_names_on_one_side_only(fitted):
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         by_position = fitted.predict_proba(X.to_numpy())
     np.testing.assert_array_equal(by_position, fitted.predict_proba(X))
-    nameless = TANClassifier(**QUICK).fit(X.to_numpy(), Y)
+    nameless = TANClassifier("subset", **QUICK).fit(X.to_numpy(), Y)
     with pytest.warns(UserWarning, match="X has feature names"):
         nameless.predict(X)
 
@@ -118,7 +118,7 @@ def test_a_column_that_was_text_and_is_numbers(fitted, frame):
 def test_two_columns_of_one_name_in_pandas(fitted):
     X = pd.DataFrame(COLUMNS).set_axis(["age", "age", "rooms"], axis=1)
     with pytest.raises(ValueError, match="more than one column named 'age'"):
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
     with pytest.raises(ValueError, match="more than one column named 'age'"):
         fitted.predict(X)
 
@@ -126,14 +126,14 @@ def test_two_columns_of_one_name_in_pandas(fitted):
 def test_two_columns_of_one_name_in_arrow(fitted):
     X = pa.table(list(map(pa.array, COLUMNS.values())), names=["age", "city", "age"])
     with pytest.raises(ValueError, match="more than one column named 'age'"):
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
     with pytest.raises(ValueError, match="more than one column named 'age'"):
         fitted.predict(X)
 
 
 def test_names_of_several_types():
     with pytest.raises(TypeError, match=r"X\.columns = X\.columns\.astype\(str\)"):
-        TANClassifier(**QUICK).fit(pd.DataFrame(COLUMNS).rename(columns={"city": 3}), Y)
+        TANClassifier("subset", **QUICK).fit(pd.DataFrame(COLUMNS).rename(columns={"city": 3}), Y)
 
 
 # Cells that cannot be categories.
@@ -162,11 +162,11 @@ def column_of(cell):
 def test_dates_in_cells(fitted, cell):
     X = pd.DataFrame(COLUMNS).assign(city=pd.Series(column_of(cell), dtype=object))
     with pytest.raises(TypeError, match="column 'city' holds dates or durations"):
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
     with pytest.raises(TypeError, match="column 'city' holds dates or durations"):
         fitted.predict(X)
     with pytest.raises(TypeError, match="column 0 holds dates or durations"):
-        TANClassifier(**QUICK).fit(column_of(cell)[:, None], Y)
+        TANClassifier("subset", **QUICK).fit(column_of(cell)[:, None], Y)
 
 
 @pytest.mark.parametrize(
@@ -198,14 +198,14 @@ def test_dates_in_cells(fitted, cell):
 )
 def test_columns_of_dates(X):
     with pytest.raises(TypeError, match="column 'day' holds dates or durations") as caught:
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
     assert "for instance the year, the weekday or the number of days" in str(caught.value)
 
 
 def test_dates_turned_into_words_are_categories():
     days = pd.Series(pd.date_range("2020", periods=N_ROWS))
     X = pd.DataFrame({"weekday": days.dt.day_name(), "month": days.dt.month})
-    assert TANClassifier(**QUICK).fit(X, Y).encoder_.cards[0] == 7
+    assert TANClassifier("subset", **QUICK).fit(X, Y).encoder_.cards[0] == 7
 
 
 @pytest.mark.parametrize("cell", NESTED, ids=lambda cell: type(cell).__name__)
@@ -213,7 +213,7 @@ def test_nested_cells(fitted, cell):
     X = pd.DataFrame(COLUMNS).assign(city=pd.Series(column_of(cell), dtype=object))
     message = f"column 'city' holds values of type {type(cell).__name__}"
     with pytest.raises(TypeError, match=message):
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
     with pytest.raises(TypeError, match=message):
         fitted.predict(X)
 
@@ -230,7 +230,7 @@ def test_nested_cells(fitted, cell):
 )
 def test_columns_of_nested_values(X):
     with pytest.raises(TypeError, match="column 'tags' holds values of type"):
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
 
 
 def test_one_nested_cell_among_words(fitted):
@@ -243,15 +243,15 @@ def test_one_nested_cell_among_words(fitted):
 
 def test_complex_numbers():
     with pytest.raises(ValueError, match="column 'z' holds complex numbers"):
-        TANClassifier(**QUICK).fit(pd.DataFrame({"z": np.arange(N_ROWS) * 1j}), Y)
+        TANClassifier("subset", **QUICK).fit(pd.DataFrame({"z": np.arange(N_ROWS) * 1j}), Y)
     with pytest.raises(ValueError, match="Complex data not supported"):
-        TANClassifier(**QUICK).fit(np.arange(N_ROWS)[:, None] * 1j, Y)
+        TANClassifier("subset", **QUICK).fit(np.arange(N_ROWS)[:, None] * 1j, Y)
 
 
 def test_objects_without_an_order():
     X = pd.DataFrame({"thing": [object() for _ in range(N_ROWS)]})
     with pytest.raises(TypeError, match="column 'thing' has values that cannot be sorted"):
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
 
 
 # Infinite numbers.
@@ -262,7 +262,7 @@ def test_objects_without_an_order():
 def test_infinite_numbers_in_frames(fitted, frame, infinite, binning):
     X = frame(COLUMNS | {"age": [*COLUMNS["age"][:-1], infinite]})
     with pytest.raises(ValueError, match="column 'age' has infinite values"):
-        TANClassifier(binning=binning, **QUICK).fit(X, Y)
+        TANClassifier("subset", binning=binning, **QUICK).fit(X, Y)
     with pytest.raises(ValueError, match="column 'age' has infinite values"):
         fitted.predict(X)
 
@@ -271,10 +271,10 @@ def test_infinite_numbers_in_frames(fitted, frame, infinite, binning):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
 def test_infinite_numbers_in_arrays(infinite, dtype):
     X = np.random.default_rng(0).normal(size=(N_ROWS, 3)).astype(dtype)
-    classifier = TANClassifier(**QUICK).fit(X, Y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, Y)
     X[7, 1] = infinite
     with pytest.raises(ValueError, match="column 1 has infinite values"):
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
     with pytest.raises(ValueError, match="column 1 has infinite values"):
         classifier.predict(X)
 
@@ -285,13 +285,13 @@ def test_infinite_numbers_are_refused_also_in_rows_without_weight():
     weight = np.ones(N_ROWS)
     weight[7] = 0.0
     with pytest.raises(ValueError, match="column 0 has infinite values"):
-        TANClassifier(**QUICK).fit(X, Y, sample_weight=weight)
+        TANClassifier("subset", **QUICK).fit(X, Y, sample_weight=weight)
 
 
 def test_integers_beyond_floating_point():
     X = pd.DataFrame({"n": pd.Series([10**400, 1] * (N_ROWS // 2), dtype=object)})
     with pytest.raises(ValueError, match="column 'n' holds an integer too large"):
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
 
 
 # Several types in one column.
@@ -300,7 +300,7 @@ def test_integers_beyond_floating_point():
 def test_numbers_and_words_in_one_column():
     """Then all are categories, numbers first, and a number is not the word that spells it."""
     X = pd.DataFrame({"size": pd.Series([1, "small", 2.5, "1"] * 15, dtype=object)})
-    classifier = TANClassifier(**QUICK).fit(X, Y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, Y)
     assert classifier.encoder_.columns[0].categories.tolist() == [1, 2.5, "1", "small"]
     cells = pd.DataFrame({"size": pd.Series([1.0, True, np.int8(1), "1"], dtype=object)})
     probabilities = classifier.predict_proba(cells)
@@ -321,7 +321,7 @@ def test_numbers_and_words_in_one_column():
 )
 def test_mixed_columns_are_categories(cells, categories):
     X = pd.DataFrame({"size": pd.Series(cells * (N_ROWS // 2), dtype=object)})
-    assert TANClassifier(**QUICK).fit(X, Y).encoder_.columns[0].categories.tolist() == categories
+    assert TANClassifier("subset", **QUICK).fit(X, Y).encoder_.columns[0].categories.tolist() == categories
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_mixed_columns_are_categories(cells, categories):
 )
 def test_columns_of_different_numbers_are_numbers(cells):
     X = pd.DataFrame({"size": pd.Series(cells * (N_ROWS // 2), dtype=object)})
-    assert hasattr(TANClassifier(**QUICK).fit(X, Y).encoder_.columns[0], "cuts")
+    assert hasattr(TANClassifier("subset", **QUICK).fit(X, Y).encoder_.columns[0], "cuts")
 
 
 # Columns without values.
@@ -359,7 +359,7 @@ def test_a_column_of_missing_cells_is_constant(kind, binning):
 def test_a_column_of_missing_cells_cannot_be_ignored(kind):
     X = pd.DataFrame(COLUMNS).assign(empty=EMPTY[kind])
     with pytest.raises(ValueError, match="column 'empty' has no values in the training rows, only missing ones"):
-        TANClassifier(missing="ignore", **QUICK).fit(X, Y)
+        TANClassifier("subset", missing="ignore", **QUICK).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -372,28 +372,28 @@ def test_a_column_of_missing_cells_cannot_be_ignored(kind):
     ids=["polars", "arrow", "array"],
 )
 def test_a_column_of_missing_cells_in_other_tables(X):
-    classifier = TANClassifier(**QUICK).fit(X, Y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, Y)
     assert classifier.encoder_.cards[1] == 1
     assert classifier.predict_proba(X).shape == (N_ROWS, 2)
     label = "column 1" if isinstance(X, np.ndarray) else "column 'empty'"
     with pytest.raises(ValueError, match=f"{label} has no values"):
-        TANClassifier(missing="ignore", **QUICK).fit(X, Y)
+        TANClassifier("subset", missing="ignore", **QUICK).fit(X, Y)
 
 
 def test_a_column_whose_values_all_have_no_weight():
     X = pd.DataFrame({"age": COLUMNS["age"], "rare": [1.0] * 10 + [np.nan] * (N_ROWS - 10)})
     weight = np.r_[np.zeros(10), np.ones(N_ROWS - 10)]
     with pytest.raises(ValueError, match="column 'rare' has no values in the training rows"):
-        TANClassifier(missing="ignore", **QUICK).fit(X, Y, sample_weight=weight)
+        TANClassifier("subset", missing="ignore", **QUICK).fit(X, Y, sample_weight=weight)
     # Its values are unseen then, and are summed out.
-    classifier = TANClassifier(**QUICK).fit(X, Y, sample_weight=weight)
+    classifier = TANClassifier("subset", **QUICK).fit(X, Y, sample_weight=weight)
     assert classifier.encoder_.cards[1] in (1, 2)
     np.testing.assert_allclose(classifier.predict_proba(X).sum(axis=1), 1.0)
 
 
 def test_a_column_of_empty_text_is_not_missing():
     X = pd.DataFrame({"note": ["", "x"] * (N_ROWS // 2)})
-    assert TANClassifier(**QUICK).fit(X, Y).encoder_.columns[0].categories.tolist() == ["", "x"]
+    assert TANClassifier("subset", **QUICK).fit(X, Y).encoder_.columns[0].categories.tolist() == ["", "x"]
 
 
 # What is no table.
@@ -416,16 +416,16 @@ def test_a_column_of_empty_text_is_not_missing():
 )
 def test_what_is_no_table(X, error, message):
     with pytest.raises(error, match=message):
-        TANClassifier(**QUICK).fit(X, Y)
+        TANClassifier("subset", **QUICK).fit(X, Y)
 
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_tables_without_rows_or_columns(fitted, kind):
     empty = FRAMES[kind]({"age": [], "city": [], "rooms": []})
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        TANClassifier(**QUICK).fit(empty, [])
+        TANClassifier("subset", **QUICK).fit(empty, [])
     with pytest.raises(ValueError, match=r"0 feature\(s\)"):
-        TANClassifier(**QUICK).fit(FRAMES[kind]({}), Y)
+        TANClassifier("subset", **QUICK).fit(FRAMES[kind]({}), Y)
 
 
 @pytest.mark.parametrize(
@@ -444,4 +444,4 @@ def test_tables_without_rows_or_columns(fitted, kind):
 )
 def test_missing_classes(y):
     with pytest.raises(ValueError, match="Input y contains NaN"):
-        TANClassifier(**QUICK).fit(pd.DataFrame(COLUMNS), y)
+        TANClassifier("subset", **QUICK).fit(pd.DataFrame(COLUMNS), y)

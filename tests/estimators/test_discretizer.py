@@ -253,7 +253,7 @@ def test_copies_and_pipelines(iris):
 
 def test_the_classifier_cuts_in_the_same_places(iris):
     X, y = iris
-    classifier = TANClassifier(epochs=1, random_state=0).fit(X, y)
+    classifier = TANClassifier("subset", epochs=1, random_state=0).fit(X, y)
     discretizer = MDLPDiscretizer().fit(X, y)
     assert [column.cuts.tolist() for column in classifier.encoder_.columns] == [
         cuts.tolist() for cuts in discretizer.cuts_

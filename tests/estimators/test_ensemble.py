@@ -19,11 +19,11 @@ def digits():
 @pytest.fixture(scope="module")
 def ensemble(digits):
     X, y, _, _ = digits
-    return TANEnsembleClassifier(TANClassifier(epochs=15), n_members=6, random_state=0).fit(X, y)
+    return TANEnsembleClassifier(TANClassifier("subset", epochs=15), n_members=6, random_state=0).fit(X, y)
 
 
 def test_check_estimator():
-    check_estimator(TANEnsembleClassifier(TANClassifier(epochs=20), n_members=3), on_skip=None)
+    check_estimator(TANEnsembleClassifier(TANClassifier("subset", epochs=20), n_members=3), on_skip=None)
 
 
 def test_merged_tables_average_the_log_joints(digits, ensemble):
@@ -84,7 +84,7 @@ def test_missing_values_are_summed_out_by_every_member(digits, ensemble):
 
 def test_number_of_workers_does_not_matter(digits, ensemble):
     X, y, X_test, _ = digits
-    other = TANEnsembleClassifier(TANClassifier(epochs=15), n_members=6, random_state=0, n_jobs=2).fit(X, y)
+    other = TANEnsembleClassifier(TANClassifier("subset", epochs=15), n_members=6, random_state=0, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(other.predict_proba(X_test), ensemble.predict_proba(X_test))
 
 
@@ -92,7 +92,7 @@ def test_number_of_workers_does_not_matter(digits, ensemble):
 @pytest.mark.parametrize("members", ["search", "distribution", "trees", "cover"])
 def test_every_way_makes_valid_members_and_beats_chance(digits, members, training):
     X, y, X_test, y_test = digits
-    template = TANClassifier(epochs=6, gamma=5.0, parent_dropout=0.1, shrinkage=0.01)
+    template = TANClassifier("subset", epochs=6, gamma=5.0, parent_dropout=0.1, shrinkage=0.01)
     options = {"n_members": 3, "members": members, "training": training, "random_state": 0}
     ensembles = [TANEnsembleClassifier(template, n_jobs=n_jobs, **options).fit(X, y) for n_jobs in (1, 2)]
     np.testing.assert_array_equal(*(ensemble.predict_proba(X_test) for ensemble in ensembles))
@@ -128,7 +128,9 @@ def test_joint_free_members_are_forests(digits):
 
 def test_a_cover_of_all_pairs_has_every_pair_once(digits):
     X, y, _, _ = digits
-    ensemble = TANEnsembleClassifier(TANClassifier(epochs=1), n_members=9, members="cover").fit(X[:, 20:27], y)
+    ensemble = TANEnsembleClassifier(TANClassifier("subset", epochs=1), n_members=9, members="cover").fit(
+        X[:, 20:27], y
+    )
     pairs = [
         tuple(sorted((i, j)))
         for member in ensemble.estimators_

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from tanager import ParentSets, TANClassifier, TANEnsembleClassifier
 
-QUICK = {"epochs": 8, "random_state": 0}
+QUICK = {"epochs": 8, "batch_size": 100, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def wine():
 
 @pytest.fixture(scope="module")
 def fitted(wine):
-    return TANClassifier(**QUICK).fit(*wine)
+    return TANClassifier("subset", **QUICK).fit(*wine)
 
 
 def log_odds(classifier, X, pair):
@@ -138,7 +138,7 @@ def test_cyclic_network():
 
 @pytest.fixture(scope="module")
 def ensemble(wine):
-    return TANEnsembleClassifier(TANClassifier(epochs=3), n_members=3, random_state=0).fit(*wine)
+    return TANEnsembleClassifier(TANClassifier("subset", epochs=3), n_members=3, random_state=0).fit(*wine)
 
 
 def test_ensemble(ensemble, wine):
@@ -154,7 +154,7 @@ def test_ensemble(ensemble, wine):
 
 
 def test_ensemble_of_probabilities_is_refused(ensemble, wine):
-    other = TANEnsembleClassifier(TANClassifier(epochs=1), n_members=2, combine="probability").fit(*wine)
+    other = TANEnsembleClassifier(TANClassifier("subset", epochs=1), n_members=2, combine="probability").fit(*wine)
     with pytest.raises(ValueError, match="combine='probability' averages probabilities"):
         other.explain(wine[0].iloc[0])
 

@@ -39,7 +39,9 @@ def adult():
 def test_adult(adult, missing):
     train, test = adult
     assert train.isna().to_numpy().sum() == 4262
-    classifier = TANClassifier(missing=missing, random_state=0).fit(train.drop(columns="income"), train["income"])
+    classifier = TANClassifier("subset", missing=missing, random_state=0).fit(
+        train.drop(columns="income"), train["income"]
+    )
     assert error(classifier, test.drop(columns="income"), test["income"]) < 0.135
     # fnlwgt, a weight of the census, tells nothing of the class.
     assert classifier.encoder_.cards[2] == 1
@@ -60,7 +62,7 @@ def test_adult_in_polars(adult):
     train, test = adult
     frame = pl.read_csv(extra_file("adult.csv.gz"), null_values="?")
     from_polars = frame.filter(pl.col("split") == "train").drop("split")
-    options = {"epochs": 3, "random_state": 0}
+    options = {"structure": "subset", "epochs": 3, "random_state": 0}
     pandas = TANClassifier(**options).fit(train.drop(columns="income"), train["income"])
     polars = TANClassifier(**options).fit(from_polars.drop("income"), from_polars["income"])
     np.testing.assert_array_equal(pandas.classes_, polars.classes_)
@@ -75,7 +77,7 @@ def test_mushroom():
     frame = pd.read_csv(extra_file("mushroom.csv.gz"), na_values="?")
     y = frame.pop("class")
     is_test = np.arange(len(frame)) % 3 == 0
-    classifier = TANClassifier(random_state=0).fit(frame[~is_test], y[~is_test])
+    classifier = TANClassifier("subset", random_state=0).fit(frame[~is_test], y[~is_test])
     assert error(classifier, frame[is_test], y[is_test]) < 0.002
     columns = dict(zip(frame.columns, classifier.encoder_.columns, strict=True))
     assert [name for name, column in columns.items() if column.has_missing] == ["stalk-root"]
@@ -96,7 +98,7 @@ def kddcup99():
 @pytest.fixture(scope="module")
 def kddcup99_classifier(kddcup99):
     X, y, _, _ = kddcup99
-    return TANClassifier(epochs=1, batch_size=1000, random_state=0).fit(X, y)
+    return TANClassifier("subset", epochs=1, batch_size=1000, random_state=0).fit(X, y)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from tanager.kernels.marginal import marginal_log_joint
 from tests.oracles import counting_oracle
 from tests.strategies import SEEDS
 
-QUICK = {"epochs": 4, "random_state": 0}
+QUICK = {"epochs": 4, "batch_size": 100, "random_state": 0}
 CLOSED_FORM = {"parameters": "ml", "random_state": 0}
 
 
@@ -76,8 +76,8 @@ def test_that_a_value_is_missing_may_tell_the_class():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     X = np.where((y == 1) & (rng.random(400) < 0.8), np.nan, rng.normal(size=400))[:, None]
-    assert TANClassifier(epochs=20, random_state=0).fit(X, y).score(X, y) > 0.85
-    assert TANClassifier(epochs=20, random_state=0, missing="ignore").fit(X, y).score(X, y) < 0.65
+    assert TANClassifier("subset", epochs=20, random_state=0).fit(X, y).score(X, y) > 0.85
+    assert TANClassifier("subset", epochs=20, random_state=0, missing="ignore").fit(X, y).score(X, y) < 0.65
 
 
 def test_at_prediction_missing_is_that_value_only_where_training_had_some(iris):
@@ -98,8 +98,8 @@ def test_missing_cells_of_rows_without_weight_do_not_count(iris):
     holes[::5] = np.nan
     weight = np.ones(150)
     weight[::5] = 0.0
-    weighted = TANClassifier(**QUICK).fit(holes, y, sample_weight=weight)
-    absent = TANClassifier(**QUICK).fit(X[weight > 0], y[weight > 0])
+    weighted = TANClassifier("subset", **QUICK).fit(holes, y, sample_weight=weight)
+    absent = TANClassifier("subset", **QUICK).fit(X[weight > 0], y[weight > 0])
     assert not any(column.has_missing for column in weighted.encoder_.columns)
     np.testing.assert_array_equal(weighted.predict_proba(X), absent.predict_proba(X))
 
@@ -168,7 +168,9 @@ def test_training_on_a_table_with_holes(iris, structure, missing):
 def test_every_loss_trains_on_known_cells(iris, loss):
     X, y = iris
     holes = knock_out(X, 0.2, seed=2)
-    assert TANClassifier(loss=loss, missing="ignore", epochs=30, random_state=0).fit(holes, y).score(X, y) > 0.85
+    assert (
+        TANClassifier("subset", loss=loss, missing="ignore", epochs=30, random_state=0).fit(holes, y).score(X, y) > 0.85
+    )
 
 
 def test_rows_without_any_value_say_only_how_frequent_a_class_is(iris):
@@ -183,14 +185,14 @@ def test_rows_without_any_value_say_only_how_frequent_a_class_is(iris):
 
 def test_without_holes_the_two_options_are_the_same(iris):
     X, y = iris
-    value, ignore = (TANClassifier(missing=missing, **QUICK).fit(X, y) for missing in ("value", "ignore"))
+    value, ignore = (TANClassifier("subset", missing=missing, **QUICK).fit(X, y) for missing in ("value", "ignore"))
     assert value.network_.theta.tobytes() == ignore.network_.theta.tobytes()
 
 
 @pytest.mark.parametrize("missing", ["value", "ignore"])
 def test_the_number_of_threads_changes_no_bit(missing):
     X, y = text_table(2, n_rows=500)
-    one, two = (TANClassifier(missing=missing, n_jobs=n_jobs, **QUICK).fit(X, y) for n_jobs in (1, 2))
+    one, two = (TANClassifier("subset", missing=missing, n_jobs=n_jobs, **QUICK).fit(X, y) for n_jobs in (1, 2))
     assert one.network_.theta.tobytes() == two.network_.theta.tobytes()
     assert one.predict_proba(X).tobytes() == two.predict_proba(X).tobytes()
 
@@ -280,7 +282,7 @@ def test_with_nothing_missing_summing_out_is_predict_proba(iris, structure):
 
 def test_rows_without_holes_do_not_see_those_that_have_some(iris):
     X, y = iris
-    classifier = TANClassifier(**QUICK).fit(X, y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y)
     both = np.vstack([knock_out(X, 0.3, seed=0), X])
     np.testing.assert_array_equal(classifier.predict_proba(both)[150:], classifier.predict_proba(X))
     np.testing.assert_array_equal(classifier.predict(both)[150:], classifier.predict(X))
@@ -288,7 +290,7 @@ def test_rows_without_holes_do_not_see_those_that_have_some(iris):
 
 def test_predict_is_the_most_probable_class_also_with_holes(iris):
     X, y = iris
-    classifier = TANClassifier(**QUICK).fit(X, y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y)
     holes = knock_out(X, 0.4, seed=0)
     best = classifier.predict_proba(holes).argmax(axis=1)
     np.testing.assert_array_equal(classifier.predict(holes), classifier.classes_[best])
@@ -304,7 +306,7 @@ def test_with_everything_missing_the_class_prior_is_left(iris):
 @pytest.mark.parametrize("missing", ["value", "ignore"])
 def test_an_unseen_word_is_a_missing_one(missing):
     X, y = text_table(4, share=0.0)
-    classifier = TANClassifier(missing=missing, **QUICK).fit(X, y)
+    classifier = TANClassifier("subset", missing=missing, **QUICK).fit(X, y)
     for columns in (["w"], ["x", "z"], ["w", "x", "y", "z"]):
         unseen, holes = X.copy(), X.copy()
         unseen[columns], holes[columns] = "never seen", None
@@ -315,7 +317,7 @@ def test_an_unseen_number_taken_as_a_category_is_a_missing_one():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 100)
     X = rng.integers(0, 3, (100, 3)) + y[:, None].astype(float)
-    classifier = TANClassifier(binning="none", **QUICK).fit(X, y)
+    classifier = TANClassifier("subset", binning="none", **QUICK).fit(X, y)
     unseen, holes = X.copy(), X.copy()
     unseen[:, 1], holes[:, 1] = 77.0, np.nan
     np.testing.assert_array_equal(classifier.predict_proba(unseen), classifier.predict_proba(holes))
@@ -323,7 +325,7 @@ def test_an_unseen_number_taken_as_a_category_is_a_missing_one():
 
 def test_a_column_of_another_type_than_in_training_is_unseen():
     X, y = text_table(5, share=0.0)
-    classifier = TANClassifier(**QUICK).fit(X, y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y)
     np.testing.assert_array_equal(
         classifier.predict_proba(X.assign(x=3)), classifier.predict_proba(X.assign(x=pd.Series([None] * len(X))))
     )

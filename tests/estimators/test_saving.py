@@ -18,7 +18,7 @@ from tanager import ParentSets, TANClassifier, TANEnsembleClassifier
 from tanager.files import ModelFileError, NotKept, read_header
 from tests.files.model_files import mixed_table, put_together, take_apart
 
-QUICK = {"epochs": 3, "random_state": 0}
+QUICK = {"epochs": 3, "batch_size": 100, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_options_of_all_kinds(iris, tmp_path, options):
 def test_a_mixed_table(tmp_path):
     frame, y = mixed_table(200)
     for missing in ("value", "ignore"):
-        clf = TANClassifier(**QUICK, missing=missing, max_categories=3).fit(frame, y)
+        clf = TANClassifier("subset", **QUICK, missing=missing, max_categories=3).fit(frame, y)
         other = frame.copy()
         other.loc[:4, "colour"] = "never seen"
         other.loc[3:8, ["length", "colour"]] = None
@@ -189,7 +189,7 @@ def test_categories_of_another_type_are_refused(tmp_path):
 @pytest.mark.parametrize("combine", ["log", "probability"])
 def test_ensembles(iris, tmp_path, combine):
     X, y = iris
-    for estimator in (None, TANClassifier(epochs=3, tau=(3.0, 1.0))):
+    for estimator in (None, TANClassifier("subset", epochs=3, tau=(3.0, 1.0))):
         clf = TANEnsembleClassifier(estimator, n_members=3, combine=combine, random_state=0)
         clf = clf.set_params(estimator__epochs=2) if estimator else clf
         back = round_trip(clf.fit(X, y), tmp_path)
@@ -212,7 +212,7 @@ def test_a_loss_of_ones_own_is_not_kept(iris, tmp_path):
         grad[np.arange(len(y)), y] = -1 / len(y)
         return -log_joint[np.arange(len(y)), y].mean(), grad
 
-    clf = TANClassifier(**QUICK, loss=likelihood).fit(X, y)
+    clf = TANClassifier("subset", **QUICK, loss=likelihood).fit(X, y)
     back = round_trip(clf, tmp_path)
     assert back.predict_proba(X).tobytes() == clf.predict_proba(X).tobytes()
     assert back.loss == NotKept("likelihood")
@@ -258,7 +258,7 @@ def test_deep_metadata_are_refused(iris, tmp_path):
 
 def test_the_same_classifier_gives_the_same_bytes(iris, tmp_path):
     for name in ("a", "b"):
-        TANClassifier(**QUICK).fit(*iris).save(tmp_path / name, metadata={"b": 1, "a": 2})
+        TANClassifier("subset", **QUICK).fit(*iris).save(tmp_path / name, metadata={"b": 1, "a": 2})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     tanager.load(tmp_path / "a").save(tmp_path / "c", metadata={"a": 2, "b": 1})
     assert (tmp_path / "c").read_bytes() == (tmp_path / "a").read_bytes()

@@ -24,7 +24,8 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from tanager import ParentSets, TANClassifier
 
-QUICK = {"epochs": 8, "random_state": 0}
+SHORT = {"epochs": 60, "batch_size": 100}
+QUICK = {**SHORT, "epochs": 8, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_check_estimator_with_array_api_inputs():
     code = (
         "from sklearn.utils.estimator_checks import check_estimator\n"
         "from tanager import TANClassifier\n"
-        "report = check_estimator(TANClassifier(), on_skip=None)\n"
+        "report = check_estimator(TANClassifier('subset', epochs=60, batch_size=100), on_skip=None)\n"
         "print(sorted({entry['status'] for entry in report}))"
     )
     done = subprocess.run(
@@ -72,18 +73,18 @@ def test_check_estimator_with_array_api_inputs():
 
 @parametrize_with_checks(
     [
-        TANClassifier("none"),
+        TANClassifier("none", **SHORT),
         TANClassifier("none", parameters="ml"),
-        TANClassifier("random"),
-        TANClassifier("chow-liu"),
+        TANClassifier("random", **SHORT),
+        TANClassifier("chow-liu", **SHORT),
         TANClassifier("chow-liu", parameters="ml"),
-        TANClassifier("all"),
-        TANClassifier("pseudo"),
-        TANClassifier(loss="nll"),
-        TANClassifier(loss="margin"),
-        TANClassifier(loss="conditional"),
-        TANClassifier(optimiser="dense"),
-        TANClassifier(n_jobs=2),
+        TANClassifier("all", **SHORT),
+        TANClassifier("pseudo", **SHORT),
+        TANClassifier("subset", loss="nll", **SHORT),
+        TANClassifier("subset", loss="margin", **SHORT),
+        TANClassifier("subset", loss="conditional", **SHORT),
+        TANClassifier("subset", optimiser="dense", **SHORT),
+        TANClassifier("subset", n_jobs=2, **SHORT),
     ]
 )
 def test_checks_of_other_configurations(estimator, check):
@@ -92,16 +93,16 @@ def test_checks_of_other_configurations(estimator, check):
 
 def test_pipeline(iris):
     X, y = iris
-    pipeline = make_pipeline(StandardScaler(), TANClassifier(random_state=0))
+    pipeline = make_pipeline(StandardScaler(), TANClassifier("subset", random_state=0, **SHORT))
     assert pipeline.fit(X, y).score(X, y) > 0.9
     # Quantiles do not see a change of scale.
-    assert same_predictions(pipeline, TANClassifier(random_state=0).fit(X, y), X)
+    assert same_predictions(pipeline, TANClassifier("subset", random_state=0, **SHORT).fit(X, y), X)
 
 
 def test_pipeline_passes_sample_weight(iris):
     X, y = iris
     weight = np.where(y == 2, 0.0, 1.0)
-    pipeline = make_pipeline(StandardScaler(), TANClassifier(**QUICK))
+    pipeline = make_pipeline(StandardScaler(), TANClassifier("subset", **QUICK))
     pipeline.fit(X, y, tanclassifier__sample_weight=weight)
     assert pipeline.classes_.tolist() == [0, 1]
 
@@ -110,7 +111,7 @@ def test_pipeline_passes_sample_weight(iris):
 def test_grid_search(iris, n_jobs, backend):
     X, y = iris
     grid = {"structure": ["none", "chow-liu", "subset"], "lam": [0.0, 10.0]}
-    search = GridSearchCV(TANClassifier(**QUICK), grid, cv=3, n_jobs=n_jobs, error_score="raise")
+    search = GridSearchCV(TANClassifier("subset", **QUICK), grid, cv=3, n_jobs=n_jobs, error_score="raise")
     with joblib.parallel_backend(backend):
         search.fit(X, y)
     assert search.best_score_ > 0.85
@@ -121,7 +122,7 @@ def test_grid_search_with_threads_equals_one_without(iris):
     X, y = iris
     scores = []
     for n_jobs in (1, 2):
-        search = GridSearchCV(TANClassifier(**QUICK), {"gamma": [0.5, 1.0, 5.0]}, cv=3, n_jobs=n_jobs)
+        search = GridSearchCV(TANClassifier("subset", **QUICK), {"gamma": [0.5, 1.0, 5.0]}, cv=3, n_jobs=n_jobs)
         with joblib.parallel_backend("threading"):
             scores.append(search.fit(X, y).cv_results_["mean_test_score"])
     np.testing.assert_array_equal(scores[0], scores[1])
@@ -130,7 +131,7 @@ def test_grid_search_with_threads_equals_one_without(iris):
 def test_calibration(numbers):
     X, y = numbers
     calibrated = CalibratedClassifierCV(
-        TANClassifier(epochs=15, random_state=0, binning="quantile"), cv=3, method="isotonic"
+        TANClassifier("subset", epochs=15, random_state=0, binning="quantile"), cv=3, method="isotonic"
     ).fit(X, y)
     probabilities = calibrated.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
@@ -140,7 +141,7 @@ def test_calibration(numbers):
 def test_cross_validation_with_string_labels(iris):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
-    classifier = TANClassifier(random_state=0)
+    classifier = TANClassifier("subset", random_state=0, **SHORT)
     as_text = cross_val_score(classifier, X, names, cv=3)
     assert as_text.min() > 0.85
     np.testing.assert_array_equal(as_text, cross_val_score(classifier, X, y, cv=3))
@@ -149,10 +150,10 @@ def test_cross_validation_with_string_labels(iris):
 def test_string_labels_come_back_from_predict(iris):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
-    classifier = TANClassifier(**QUICK).fit(X, names.astype(object))
+    classifier = TANClassifier("subset", **QUICK).fit(X, names.astype(object))
     assert classifier.classes_.tolist() == ["setosa", "versicolor", "virginica"]
     assert set(classifier.predict(X)) == set(names)
-    assert same_predictions(classifier, TANClassifier(**QUICK).fit(X, y), X)
+    assert same_predictions(classifier, TANClassifier("subset", **QUICK).fit(X, y), X)
 
 
 def test_is_a_classifier():
@@ -169,7 +170,7 @@ def test_not_fitted(iris):
 
 def test_the_predict_methods_agree(numbers):
     X, y = numbers
-    classifier = TANClassifier(**QUICK).fit(X, y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y)
     joint = classifier.predict_joint_log_proba(X)
     assert joint.shape == (len(X), 3)
     conditional = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
@@ -181,7 +182,7 @@ def test_the_predict_methods_agree(numbers):
 
 def test_the_joint_is_that_of_the_network(numbers):
     X, y = numbers
-    classifier = TANClassifier(**QUICK).fit(X, y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y)
     network = classifier.network_
     codes = np.column_stack(
         [np.searchsorted(column.cuts, X[:, i], side="right") for i, column in enumerate(classifier.encoder_.columns)]
@@ -205,7 +206,7 @@ def test_pickle_and_copies_predict_the_same(iris, structure):
 
 def test_clone_is_not_fitted_and_fits_the_same(iris):
     X, y = iris
-    classifier = TANClassifier(**QUICK).fit(X, y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y)
     other = clone(classifier)
     with pytest.raises(NotFittedError):
         other.predict(X)
@@ -255,7 +256,7 @@ def test_set_params(iris):
 
 
 def test_history_has_an_entry_for_each_epoch(numbers):
-    classifier = TANClassifier(epochs=5, random_state=0).fit(*numbers)
+    classifier = TANClassifier("subset", epochs=5, random_state=0).fit(*numbers)
     assert set(classifier.history_) == {"loss", "error", "entropy", "learning_rate", "tau"}
     assert all(column.shape == (5,) for column in classifier.history_.values())
     assert classifier.history_["loss"][-1] < classifier.history_["loss"][0]
@@ -295,8 +296,8 @@ FRAMES = [pd.DataFrame, as_pandas_category, pl.DataFrame, pa.table]
 @pytest.mark.parametrize("frame", FRAMES)
 def test_tables_of_all_kinds_give_the_same_predictions(mixed, frame):
     columns, y = mixed
-    from_array = TANClassifier(**QUICK, binning="quantile").fit(as_numpy(columns), y)
-    from_frame = TANClassifier(**QUICK, binning="quantile").fit(frame(columns), y)
+    from_array = TANClassifier("subset", **QUICK, binning="quantile").fit(as_numpy(columns), y)
+    from_frame = TANClassifier("subset", **QUICK, binning="quantile").fit(frame(columns), y)
     np.testing.assert_array_equal(from_array.encoder_.cards, from_frame.encoder_.cards)
     assert from_array.encoder_.cards.tolist() == [10, 4, 2, 5]
     assert same_predictions(from_array, from_frame, as_numpy(columns), frame(columns))
@@ -307,22 +308,22 @@ def test_tables_of_all_kinds_give_the_same_predictions(mixed, frame):
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_model_predicts_on_the_other_kinds_of_frame(mixed, frame):
     columns, y = mixed
-    classifier = TANClassifier(**QUICK).fit(pd.DataFrame(columns), y)
+    classifier = TANClassifier("subset", **QUICK).fit(pd.DataFrame(columns), y)
     assert same_predictions(classifier, classifier, pd.DataFrame(columns), frame(columns))
 
 
 def test_targets_as_series(mixed):
     columns, y = mixed
     labels = np.array(["a", "b", "c"])[y]
-    expected = TANClassifier(**QUICK).fit(pd.DataFrame(columns), labels)
+    expected = TANClassifier("subset", **QUICK).fit(pd.DataFrame(columns), labels)
     for series in (pd.Series(labels), pl.Series(labels), pa.array(labels), labels.tolist()):
-        other = TANClassifier(**QUICK).fit(pd.DataFrame(columns), series)
+        other = TANClassifier("subset", **QUICK).fit(pd.DataFrame(columns), series)
         assert other.classes_.tolist() == ["a", "b", "c"]
         assert same_predictions(expected, other, pd.DataFrame(columns))
 
 
 def test_arrays_have_no_feature_names(iris):
-    classifier = TANClassifier(**QUICK).fit(*iris)
+    classifier = TANClassifier("subset", **QUICK).fit(*iris)
     assert classifier.n_features_in_ == 4
     assert not hasattr(classifier, "feature_names_in_")
 
@@ -330,7 +331,7 @@ def test_arrays_have_no_feature_names(iris):
 @pytest.mark.parametrize("choice", [[3], ["count"], [False, False, False, True], np.array([3])])
 def test_categorical_features_by_position_name_and_mask(mixed, choice):
     columns, y = mixed
-    classifier = TANClassifier(categorical_features=choice, **QUICK).fit(pd.DataFrame(columns), y)
+    classifier = TANClassifier("subset", categorical_features=choice, **QUICK).fit(pd.DataFrame(columns), y)
     assert classifier.encoder_.columns[3].categories.tolist() == [0, 1, 2, 3, 4]
     assert hasattr(classifier.encoder_.columns[0], "cuts")
 
@@ -356,7 +357,7 @@ def test_random_state_decides(numbers):
     X, y = numbers
 
     def probabilities(random_state):
-        return TANClassifier(epochs=5, random_state=random_state).fit(X, y).predict_proba(X)
+        return TANClassifier("subset", epochs=5, random_state=random_state).fit(X, y).predict_proba(X)
 
     np.testing.assert_array_equal(probabilities(3), probabilities(3))
     np.testing.assert_array_equal(probabilities(np.random.RandomState(3)), probabilities(np.random.RandomState(3)))
@@ -365,8 +366,8 @@ def test_random_state_decides(numbers):
 
 
 def test_fitting_again_forgets_the_first_fit(iris, numbers):
-    classifier = TANClassifier(**QUICK).fit(*numbers).fit(*iris)
-    assert same_predictions(classifier, TANClassifier(**QUICK).fit(*iris), iris[0])
+    classifier = TANClassifier("subset", **QUICK).fit(*numbers).fit(*iris)
+    assert same_predictions(classifier, TANClassifier("subset", **QUICK).fit(*iris), iris[0])
 
 
 def test_integer_weights_equal_repeated_rows_in_closed_form(numbers):
@@ -380,7 +381,7 @@ def test_integer_weights_equal_repeated_rows_in_closed_form(numbers):
 
 
 def test_verbose_prints_loss_error_and_entropy(numbers, capsys):
-    classifier = TANClassifier(epochs=3, random_state=0, verbose=1).fit(*numbers)
+    classifier = TANClassifier("subset", epochs=3, random_state=0, verbose=1).fit(*numbers)
     printed = capsys.readouterr()
     assert printed.out == ""
     last = printed.err.rstrip("\n").split("\r")[-1]
@@ -395,6 +396,6 @@ def test_verbose_prints_loss_error_and_entropy(numbers, capsys):
 
 
 def test_quiet_unless_asked(numbers, capsys):
-    TANClassifier(epochs=3, random_state=0).fit(*numbers)
+    TANClassifier("subset", epochs=3, random_state=0).fit(*numbers)
     printed = capsys.readouterr()
     assert printed.out == printed.err == ""

@@ -11,7 +11,7 @@ from tanager import TANClassifier
 from tanager.data import CategoryColumn, NumericColumn
 from tanager.model import layout
 
-QUICK = {"epochs": 4, "random_state": 0}
+QUICK = {"epochs": 4, "batch_size": 100, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,9 @@ def names_of(kinds):
 def expected():
     """Probabilities of a model that was fitted to an array of objects, with and without a value for missing cells."""
     X = numpy_objects(COLUMNS)
-    return {missing: TANClassifier(missing=missing, **QUICK).fit(X, Y).predict_proba(X) for missing in MISSING}
+    return {
+        missing: TANClassifier("subset", missing=missing, **QUICK).fit(X, Y).predict_proba(X) for missing in MISSING
+    }
 
 
 MISSING = ["value", "ignore"]
@@ -149,7 +151,7 @@ MISSING = ["value", "ignore"]
 @pytest.mark.parametrize("kind", FRAMES + ARRAYS, ids=names_of(FRAMES + ARRAYS))
 def test_every_kind_of_table_gives_the_same_predictions(expected, kind, missing):
     X = kind(COLUMNS)
-    classifier = TANClassifier(missing=missing, **QUICK).fit(X, Y)
+    classifier = TANClassifier("subset", missing=missing, **QUICK).fit(X, Y)
     np.testing.assert_array_equal(classifier.predict_proba(X), expected[missing])
     columns = classifier.encoder_.columns
     assert [isinstance(column, CategoryColumn) for column in columns] == [False] * 4 + [True] * 4
@@ -162,14 +164,14 @@ def test_every_kind_of_table_gives_the_same_predictions(expected, kind, missing)
 @pytest.mark.parametrize("applied_to", FRAMES, ids=names_of(FRAMES))
 @pytest.mark.parametrize("trained_on", [pandas_nullable, polars_enum, arrow_dictionary], ids=lambda kind: kind.__name__)
 def test_a_model_predicts_on_every_other_kind_of_frame(expected, trained_on, applied_to):
-    classifier = TANClassifier(**QUICK).fit(trained_on(COLUMNS), Y)
+    classifier = TANClassifier("subset", **QUICK).fit(trained_on(COLUMNS), Y)
     np.testing.assert_array_equal(classifier.predict_proba(applied_to(COLUMNS)), expected["value"])
 
 
 @pytest.mark.parametrize("kind", FRAMES, ids=names_of(FRAMES))
 def test_a_few_rows_are_read_as_in_the_whole_table(expected, kind):
     """Few rows may lack some categories, or all values of a column that has holes."""
-    classifier = TANClassifier(**QUICK).fit(pandas_nullable(COLUMNS), Y)
+    classifier = TANClassifier("subset", **QUICK).fit(pandas_nullable(COLUMNS), Y)
     hole = COLUMNS["is_paid"].index(None)
     for rows in (slice(0, 3), slice(17, 18), slice(hole, hole + 1)):
         few = kind({name: column[rows] for name, column in COLUMNS.items()} if kind is not arrow_chunks else COLUMNS)
@@ -182,29 +184,29 @@ def test_arrays_of_numbers(dtype):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 200)
     X = rng.integers(0, 4, (200, 5)) + y[:, None]
-    expected = TANClassifier(**QUICK).fit(X, y).predict_proba(X)
+    expected = TANClassifier("subset", **QUICK).fit(X, y).predict_proba(X)
     for array in (X.astype(dtype), np.asfortranarray(X.astype(dtype)), np.repeat(X.astype(dtype), 2, axis=1)[:, ::2]):
-        np.testing.assert_array_equal(TANClassifier(**QUICK).fit(array, y).predict_proba(array), expected)
+        np.testing.assert_array_equal(TANClassifier("subset", **QUICK).fit(array, y).predict_proba(array), expected)
 
 
 def test_an_array_of_booleans_is_one_of_categories():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 100)
     X = (rng.random((100, 3)) < 0.3) ^ (y == 1)[:, None]
-    classifier = TANClassifier(**QUICK).fit(X, y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y)
     assert [column.categories.tolist() for column in classifier.encoder_.columns] == [[False, True]] * 3
     assert classifier.score(X, y) > 0.7
 
 
 def test_an_array_of_text_is_one_of_categories():
     X = np.array([["a", "1.5"], ["b", "2.5"]] * 10)
-    classifier = TANClassifier(**QUICK).fit(X, [0, 1] * 10)
+    classifier = TANClassifier("subset", **QUICK).fit(X, [0, 1] * 10)
     assert [column.categories.tolist() for column in classifier.encoder_.columns] == [["a", "b"], ["1.5", "2.5"]]
 
 
 def test_column_names_that_are_no_text_are_no_names():
     X = pandas_nullable(COLUMNS)
-    classifier = TANClassifier(**QUICK).fit(X.set_axis(range(8), axis=1), Y)
+    classifier = TANClassifier("subset", **QUICK).fit(X.set_axis(range(8), axis=1), Y)
     assert not hasattr(classifier, "feature_names_in_")
     np.testing.assert_array_equal(classifier.predict_proba(X.set_axis(range(8), axis=1)).shape, (240, 3))
 
@@ -212,13 +214,13 @@ def test_column_names_that_are_no_text_are_no_names():
 def test_the_index_of_a_frame_does_not_matter(expected):
     X = pandas_nullable(COLUMNS).set_index(np.arange(240)[::-1] * 3)
     y = pd.Series(Y, index=np.arange(240) + 1000)
-    np.testing.assert_array_equal(TANClassifier(**QUICK).fit(X, y).predict_proba(X), expected["value"])
+    np.testing.assert_array_equal(TANClassifier("subset", **QUICK).fit(X, y).predict_proba(X), expected["value"])
 
 
 def test_the_table_is_not_changed():
     X = pandas_numpy(COLUMNS)
     before = X.copy()
-    TANClassifier(**QUICK).fit(X, Y).predict(X)
+    TANClassifier("subset", **QUICK).fit(X, Y).predict(X)
     pd.testing.assert_frame_equal(X, before)
 
 
@@ -227,7 +229,7 @@ def test_the_table_is_not_changed():
 
 @pytest.mark.parametrize("choice", [[2, 3], ["count", "votes"], [False, False, True, True] + [False] * 4])
 def test_numbers_may_be_categories(choice):
-    classifier = TANClassifier(categorical_features=choice, **QUICK).fit(pandas_nullable(COLUMNS), Y)
+    classifier = TANClassifier("subset", categorical_features=choice, **QUICK).fit(pandas_nullable(COLUMNS), Y)
     kinds = [isinstance(column, CategoryColumn) for column in classifier.encoder_.columns]
     # Text is a category whatever the option says. Booleans are numbers unless they are chosen.
     assert kinds == [False, False, True, True, True, True, False, False]
@@ -235,20 +237,20 @@ def test_numbers_may_be_categories(choice):
 
 
 def test_none_takes_all_but_text_for_numbers():
-    classifier = TANClassifier(categorical_features=None, **QUICK).fit(pandas_nullable(COLUMNS), Y)
+    classifier = TANClassifier("subset", categorical_features=None, **QUICK).fit(pandas_nullable(COLUMNS), Y)
     kinds = [isinstance(column, CategoryColumn) for column in classifier.encoder_.columns]
     assert kinds == [False] * 4 + [True, True, False, False]
 
 
 def test_categories_of_a_dtype_that_no_row_has_are_left_out():
     grades = pd.Categorical(["a", "b"] * 10, categories=["never", "b", "a"])
-    classifier = TANClassifier(**QUICK).fit(pd.DataFrame({"grade": grades}), [0, 1] * 10)
+    classifier = TANClassifier("subset", **QUICK).fit(pd.DataFrame({"grade": grades}), [0, 1] * 10)
     assert classifier.encoder_.columns[0].categories.tolist() == ["a", "b"]
 
 
 def test_numeric_categories_of_a_dtype_are_categories():
     codes = pd.Categorical([3, 7, 3, 7] * 5)
-    classifier = TANClassifier(**QUICK).fit(pd.DataFrame({"code": codes}), [0, 1, 0, 1] * 5)
+    classifier = TANClassifier("subset", **QUICK).fit(pd.DataFrame({"code": codes}), [0, 1, 0, 1] * 5)
     assert classifier.encoder_.columns[0].categories.tolist() == [3, 7]
     as_numbers = classifier.predict_proba(pd.DataFrame({"code": [7.0, 3.0]}))
     np.testing.assert_array_equal(as_numbers, classifier.predict_proba(pd.DataFrame({"code": codes[[1, 0]]})))
@@ -258,11 +260,11 @@ def test_numeric_categories_of_a_dtype_are_categories():
 
 
 def test_mdlp_is_the_default(iris):
-    assert TANClassifier(**QUICK).fit(*iris).encoder_.cards.tolist() == [3, 3, 3, 3]
+    assert TANClassifier("subset", **QUICK).fit(*iris).encoder_.cards.tolist() == [3, 3, 3, 3]
 
 
 def test_max_bins_limits_mdlp():
-    columns = TANClassifier(max_bins=2, **QUICK).fit(pandas_nullable(COLUMNS), Y).encoder_.columns
+    columns = TANClassifier("subset", max_bins=2, **QUICK).fit(pandas_nullable(COLUMNS), Y).encoder_.columns
     numeric = [column for column in columns if isinstance(column, NumericColumn)]
     assert [column.cuts.size for column in numeric] == [1, 1, 1, 1]
 
@@ -270,21 +272,21 @@ def test_max_bins_limits_mdlp():
 @pytest.mark.parametrize(("max_bins", "n_bins"), [(None, 10), (4, 4), (1, 1)])
 def test_quantiles(max_bins, n_bins):
     X = np.arange(1000.0)[:, None]
-    classifier = TANClassifier(binning="quantile", max_bins=max_bins, **QUICK).fit(X, [0, 1] * 500)
+    classifier = TANClassifier("subset", binning="quantile", max_bins=max_bins, **QUICK).fit(X, [0, 1] * 500)
     codes = np.searchsorted(classifier.encoder_.columns[0].cuts, X[:, 0], side="right")
     assert np.bincount(codes).tolist() == [1000 // n_bins] * n_bins
 
 
 def test_quantiles_leave_missing_cells_out():
     X = np.r_[np.full(100, np.nan), np.arange(100.0)][:, None]
-    classifier = TANClassifier(binning="quantile", max_bins=2, **QUICK).fit(X, [0, 1] * 100)
+    classifier = TANClassifier("subset", binning="quantile", max_bins=2, **QUICK).fit(X, [0, 1] * 100)
     assert classifier.encoder_.columns[0].cuts.tolist() == [49.5]
     assert classifier.encoder_.cards.tolist() == [3]
 
 
 def test_without_binning_each_number_is_a_category():
     X = np.array([[0.5], [1.5], [np.nan], [1.5]] * 10)
-    classifier = TANClassifier(binning="none", **QUICK).fit(X, [0, 1, 0, 1] * 10)
+    classifier = TANClassifier("subset", binning="none", **QUICK).fit(X, [0, 1, 0, 1] * 10)
     assert classifier.encoder_.columns[0].categories.tolist() == [0.5, 1.5]
     assert classifier.encoder_.cards.tolist() == [3]
     # 1.0 lies between the two, but it is neither.
@@ -307,7 +309,7 @@ def test_weights_move_the_bins():
     X = np.arange(100.0)[:, None]
     y = np.repeat([0, 1, 0], [30, 40, 30])
     weight = np.where(np.arange(100) < 70, 1.0, 0.0)
-    classifier = TANClassifier(**QUICK).fit(X, y, sample_weight=weight)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y, sample_weight=weight)
     assert classifier.encoder_.columns[0].cuts.tolist() == [29.5]
 
 
@@ -354,7 +356,7 @@ def streets():
 
 def test_rare_values_are_pooled_and_listed(streets):
     X, y = streets
-    classifier = TANClassifier(**QUICK).fit(X, y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y)
     column = classifier.encoder_.columns[0]
     assert classifier.encoder_.cards.tolist() == [64, 1]
     assert column.categories.size == 63
@@ -370,7 +372,7 @@ def test_rare_values_are_pooled_and_listed(streets):
 
 def test_pooled_values_are_one_value(streets):
     X, y = streets
-    classifier = TANClassifier(**QUICK).fit(X, y)
+    classifier = TANClassifier("subset", **QUICK).fit(X, y)
     pooled = classifier.pooled_categories_["street"]
     probabilities = classifier.predict_proba(pd.DataFrame({"street": pooled, "floor": 0}))
     np.testing.assert_array_equal(probabilities, np.tile(probabilities[:1], (len(pooled), 1)))
@@ -383,16 +385,16 @@ def test_pooled_values_are_one_value(streets):
 
 def test_pooled_columns_of_an_array_are_listed_by_number(streets):
     X, y = streets
-    classifier = TANClassifier(max_categories=3, **QUICK).fit(X.to_numpy(), y)
+    classifier = TANClassifier("subset", max_categories=3, **QUICK).fit(X.to_numpy(), y)
     assert list(classifier.pooled_categories_) == [0]
-    named = TANClassifier(max_categories=3, **QUICK).fit(X, y)
+    named = TANClassifier("subset", max_categories=3, **QUICK).fit(X, y)
     assert named.pooled_categories_["street"] == classifier.pooled_categories_[0]
-    assert TANClassifier(max_categories=4000, **QUICK).fit(X, y).pooled_categories_ == {}
+    assert TANClassifier("subset", max_categories=4000, **QUICK).fit(X, y).pooled_categories_ == {}
 
 
 def test_numbers_taken_as_categories_are_pooled():
     X = np.r_[np.repeat([5, 6, 7], 50), np.arange(100, 150)][:, None]
-    classifier = TANClassifier(binning="none", max_categories=4, **QUICK).fit(X, np.arange(200) % 2)
+    classifier = TANClassifier("subset", binning="none", max_categories=4, **QUICK).fit(X, np.arange(200) % 2)
     assert classifier.encoder_.cards.tolist() == [4]
     assert classifier.pooled_categories_ == {0: list(range(100, 150))}
 
@@ -400,14 +402,14 @@ def test_numbers_taken_as_categories_are_pooled():
 def test_missing_cells_have_a_value_beside_the_pool(streets):
     X, y = streets
     X = X.assign(street=X["street"].where(np.arange(len(X)) % 10 > 0))
-    assert TANClassifier(**QUICK).fit(X, y).encoder_.cards.tolist() == [65, 1]
-    assert TANClassifier(missing="ignore", **QUICK).fit(X, y).encoder_.cards.tolist() == [64, 1]
+    assert TANClassifier("subset", **QUICK).fit(X, y).encoder_.cards.tolist() == [65, 1]
+    assert TANClassifier("subset", missing="ignore", **QUICK).fit(X, y).encoder_.cards.tolist() == [64, 1]
 
 
 def test_heavy_values_are_kept_by_weight():
     X = pd.DataFrame({"a": ["x"] * 10 + ["y"] * 5 + ["z"] * 5})
     weight = np.r_[np.full(10, 0.1), np.ones(5), np.full(5, 2.0)]
-    classifier = TANClassifier(max_categories=2, **QUICK).fit(X, [0, 1] * 10, sample_weight=weight)
+    classifier = TANClassifier("subset", max_categories=2, **QUICK).fit(X, [0, 1] * 10, sample_weight=weight)
     assert classifier.pooled_categories_ == {"a": ["x", "y"]}
 
 
@@ -416,7 +418,7 @@ def test_tables_of_columns_with_many_values_stay_small():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"c{j}": rng.integers(0, 3000, 6000).astype(str) for j in range(8)})
     y = rng.integers(0, 5, 6000)
-    classifier = TANClassifier(epochs=1, random_state=0).fit(X, y)
+    classifier = TANClassifier("subset", epochs=1, random_state=0).fit(X, y)
     assert classifier.encoder_.cards.tolist() == [64] * 8
     assert sum(map(len, classifier.pooled_categories_.values())) > 8 * 2500
     assert classifier.network_.layout.size <= 8 * 64 * 64 * 5
@@ -435,7 +437,7 @@ def test_a_fit_that_would_not_fit_in_memory_does_not_start(small_machine):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"c{j}": rng.integers(0, 500, 4000).astype(str) for j in range(6)})
     y = rng.integers(0, 4, 4000)
-    TANClassifier(**QUICK).fit(X, y)
+    TANClassifier("subset", **QUICK).fit(X, y)
     with pytest.raises(MemoryError) as caught:
         TANClassifier("all", max_categories=None, **QUICK).fit(X, y)
     message = str(caught.value)

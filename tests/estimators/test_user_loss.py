@@ -87,7 +87,7 @@ def test_torch_loss_without_weights_refuses_them(numbers, weight):
 def test_torch_loss_without_weights_refuses_them_also_for_few_rows():
     """Rows that fit into one batch are not merged then, since that would need weights."""
     X, y = np.repeat([[0], [1]], 30, axis=0), np.repeat([0, 1], 30)
-    classifier = TANClassifier(loss=torch_loss(cross_entropy), epochs=50, random_state=0)
+    classifier = TANClassifier("subset", loss=torch_loss(cross_entropy), epochs=50, random_state=0)
     assert classifier.fit(X, y).score(X, y) == 1.0
     with pytest.raises(ValueError, match=WEIGHT_MESSAGE):
         classifier.fit(X, y, sample_weight=np.ones(60))

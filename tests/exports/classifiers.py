@@ -22,7 +22,7 @@ def iris_classifier(**options):
     """Numbers with names that other programs do not take, and classes as text."""
     X, y = load_iris(return_X_y=True, as_frame=True)
     names = load_iris().target_names
-    return TANClassifier(**{"epochs": 10, "random_state": 0, **options}).fit(X, names[y]), X
+    return TANClassifier(**{"structure": "subset", "epochs": 10, "random_state": 0, **options}).fit(X, names[y]), X
 
 
 def mixed_frame(n_rows=200, seed=0):
@@ -47,8 +47,8 @@ def mixed_frame(n_rows=200, seed=0):
 
 def mixed_classifier(**options):
     frame, y = mixed_frame()
-    options = {"epochs": 10, "random_state": 0, "categorical_features": ["table1", "class"], **options}
-    return TANClassifier(**options).fit(frame, y), frame
+    defaults = {"structure": "subset", "epochs": 10, "random_state": 0, "categorical_features": ["table1", "class"]}
+    return TANClassifier(**{**defaults, **options}).fit(frame, y), frame
 
 
 def with_unknown_cells(frame, seed=1):

@@ -113,7 +113,7 @@ def reports(tmp_path_factory):
     labels = np.array(["setosa", "<i>versi</i>", "virginica"])[y]
     iris = TANClassifier("all", epochs=12, structure_learning_rate=0.1, ordering="natural", random_state=0)
     write_report(iris.fit(X, labels), folder / "iris.html", X, labels, title=f"Iris {EVIL}")
-    ensemble = TANEnsembleClassifier(TANClassifier(epochs=3), n_members=3, random_state=0).fit(X, labels)
+    ensemble = TANEnsembleClassifier(TANClassifier("subset", epochs=3), n_members=3, random_state=0).fit(X, labels)
     write_report(ensemble, folder / "ensemble.html", X, labels)
     write_report(TANClassifier("chow-liu", parameters="ml").fit(X, labels), folder / "ml.html")
     X, y = load_digits(return_X_y=True)

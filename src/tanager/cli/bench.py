@@ -95,7 +95,8 @@ def _contenders(rows: _Rows, jobs: int) -> list[tuple[str, Callable[[], Any], bo
     options: dict[str, Any] = {"random_state": 0, "n_jobs": jobs}
     cards = np.maximum(rows.codes.max(axis=0), rows.codes_test.max(axis=0)) + 1
     found: list[tuple[str, Callable[[], Any], bool]] = [
-        ("tanager, learned structure", lambda: TANClassifier(**options), False),
+        ("tanager, as it comes", lambda: TANClassifier(**options), False),
+        ("tanager, learned structure", lambda: TANClassifier("free", **options), False),
         ("tanager, Chow-Liu, closed form", lambda: TANClassifier("chow-liu", parameters="ml", **options), False),
         ("tanager, naive Bayes, closed form", lambda: TANClassifier("none", parameters="ml", **options), False),
         ("scikit-learn CategoricalNB, on codes", lambda: CategoricalNB(min_categories=cards), True),

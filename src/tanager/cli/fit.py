@@ -32,6 +32,7 @@ from tanager.cli.options import (
 from tanager.cli.tables import Reading
 from tanager.cli.training_table import TrainingTable, read_training_table
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
+from tanager.estimators.defaults import AUTO
 from tanager.estimators.structures import STRUCTURES
 
 _SHOWN_COLUMNS = 30
@@ -61,8 +62,12 @@ def fit(
     ] = None,
     no_test: Annotated[bool, typer.Option("--no-test", help="Do not test.", rich_help_panel=_TESTS)] = False,
     structure: Annotated[
-        str, typer.Option(help=f"Structures to search: {', '.join(STRUCTURES)}.", rich_help_panel=_MODEL)
-    ] = "subset",
+        str,
+        typer.Option(
+            help=f"Structures to search: {', '.join(STRUCTURES)}. With auto, a few presets are tried on rows held out.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = AUTO,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the rows.", rich_help_panel=_MODEL)] = None,
     ensemble: Annotated[
         int | None, typer.Option(min=1, help="Average this many classifiers.", rich_help_panel=_MODEL)

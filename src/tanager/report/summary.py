@@ -13,6 +13,7 @@ from tanager.report.evaluation import Evaluation
 from tanager.report.payload import shorten
 
 _STRUCTURES = {
+    "auto": "a structure that was chosen",
     "none": "naive Bayes",
     "random": "a random tree",
     "chow-liu": "the Chow-Liu tree",
