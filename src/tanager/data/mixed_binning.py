@@ -52,7 +52,8 @@ class MixedBinning:
         self, values: NDArray[Any], by_classes: NDArray[np.float64], sample_weight: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         most = self.mdlp.max_bins or _FEW_VALUES
-        if len(np.unique(values[:_GLANCE])) <= _FEW_VALUES + 1:  # NaN is one
+        used = values if sample_weight is None else values[sample_weight > 0]
+        if len(np.unique(used[:_GLANCE])) <= _FEW_VALUES + 1:  # NaN is one
             distinct, weight = distinct_values(values, sample_weight)
             is_few = len(distinct) <= min(_FEW_VALUES, most) and weight.sum() >= _ROWS_PER_VALUE * len(distinct)
             if is_few and len(distinct) > 1:

@@ -45,7 +45,11 @@ def temper(network: Network, temperature: float) -> Network:
     [[1.0, 1.0, 1.0]]
     """
     if not can_temper(network):
-        raise ValueError("only a forest can be tempered: here parents form a cycle, or a feature has two of them")
+        raise ValueError(
+            "a temperature (calibrate=True) is for forests: here parents form a cycle, or a feature has two of them"
+        )
+    if not temperature > 0:
+        raise ValueError(f"temperature must be above 0, got {temperature!r}")
     tables = [network.layout.table(network.theta, i) / temperature for i in range(network.n_features)]
     log_prior = network.log_prior / temperature
     for i in network.forest().order[::-1].tolist():
