@@ -40,10 +40,13 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
     Parameters
     ----------
     estimator : TANClassifier or None, default=None
-        What the members are; None is ``TANClassifier()``.
-    n_members : int, default=10
-    members : {"search", "distribution", "trees", "cover"}, default="search"
-        Where the structures of the members come from.
+        What the members are; None is ``TANClassifier()``. Without a structure of yours, presets are chosen on rows held
+        out and probabilities are calibrated (docs/defaults.md); its ``choose``, ``calibrate`` and other options hold.
+    n_members : int or None, default=None
+        None is 10, or with "trees" and "cover" as many as hold all pairs, but at most 30 and no more than 700 tables
+        (at least 4 members).
+    members : {None, "search", "distribution", "trees", "cover"}, default=None
+        Where the structures of the members come from; None is "trees", or "search" if a structure is given.
 
         - "search": each member searches for itself, with a random state of its own, so that ``structure="subset"``
           gives each another ordering and other candidates.
@@ -52,9 +55,10 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
           on: where features are many, so that a cover of all pairs would be large.
         - "cover": nothing is searched; the members are paths through all features that share no pair of them. (D + 1)
           // 2 members, and no more are made, hold every pair of features once.
-    training : {"separate", "joint"}, default="separate"
+    training : {None, "separate", "joint"}, default=None
         Train each member on its own loss, or all together on the loss of their mean log-joint: for D / 2 members that
-        are a "cover" this trains a model of all pairs of features, for which a larger ``gamma`` is good.
+        are a "cover" this trains a model of all pairs of features, for which a larger ``gamma`` is good. None is
+        "joint", or "separate" if a structure is given or searched.
     combine : {"log", "probability"}, default="log"
         Average log-probabilities, which makes the prediction one sum of table lines (tables of the same pair of
         features add up to one), or average probabilities.
@@ -70,6 +74,8 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
     average_ : tanager.model.LogAverage
         The members as one sum of tables.
     classes_ : ndarray of shape (C,)
+    choice_, options_ : dict
+        As of `TANClassifier`.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
