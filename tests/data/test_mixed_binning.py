@@ -1,5 +1,7 @@
 """Bins for numbers of unknown kind, against the rules in words."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,7 +23,7 @@ def cuts_in_words(values, y, weight=None, max_bins=None):
     distinct = sorted({value for value, _ in known})
     most = 10 if max_bins is None else min(10, max_bins)
     if 1 < len(distinct) <= most and sum(w for _, w in known) >= 10 * len(distinct):
-        return [(low + high) / 2 for low, high in zip(distinct[:-1], distinct[1:], strict=True)]
+        return [(low + high) / 2 for low, high in pairwise(distinct)]
     by_classes = mdlp_cuts(values, y, weight, max_bins=max_bins)
     if len(by_classes):
         return by_classes.tolist()
