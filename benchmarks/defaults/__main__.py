@@ -69,7 +69,7 @@ def _models(kind: str, seed: int) -> dict[str, Any]:
         presets = [preset for preset in SEVERAL_TREES if not preset.is_closed_form]
         alone = {
             preset.name: TANEnsembleClassifier(
-                TANClassifier(**preset.options, calibrate=False), members="trees", training="joint", random_state=seed
+                TANClassifier("none", **preset.options, calibrate=False), members="trees", training="joint", random_state=seed
             )
             for preset in presets
         }

@@ -66,7 +66,7 @@ ONE_TREE = (
 GIVEN = Preset("given", {})
 """For a structure that is given, or that was found before."""
 
-_JOINT: Options = {"structure": "none", "smoothness": 0.01}
+_JOINT: Options = {"smoothness": 0.01}
 _JOINT_MARGIN: Options = {
     **_JOINT,
     **{"loss": "hybrid", "lam": 100.0, "eta": 1.0, "learning_rate": 0.3, "parent_dropout": 0.2},
