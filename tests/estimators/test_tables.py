@@ -259,8 +259,17 @@ def test_numeric_categories_of_a_dtype_are_categories():
 # Binning.
 
 
-def test_mdlp_is_the_default(iris):
-    assert TANClassifier("subset", **QUICK).fit(*iris).encoder_.cards.tolist() == [3, 3, 3, 3]
+@pytest.mark.parametrize("binning", ["auto", "mdlp"])
+def test_cuts_by_the_classes(iris, binning):
+    assert TANClassifier("subset", binning=binning, **QUICK).fit(*iris).encoder_.cards.tolist() == [3, 3, 3, 3]
+
+
+def test_without_being_told_no_number_is_left_whole(streets):
+    """Floors have nothing to do with the classes."""
+    X, y = streets
+    default, by_classes = (TANClassifier("none", **binning, **QUICK) for binning in ({}, {"binning": "mdlp"}))
+    assert default.fit(X[["floor"]], y).encoder_.cards.tolist() == [5]
+    assert by_classes.fit(X[["floor"]], y).encoder_.cards.tolist() == [1]
 
 
 def test_max_bins_limits_mdlp():
@@ -316,8 +325,8 @@ def test_weights_move_the_bins():
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"binning": "equal"}, "binning must be 'mdlp', 'quantile' or 'none', got 'equal'"),
-        ({"binning": None}, "binning must be 'mdlp', 'quantile' or 'none', got None"),
+        ({"binning": "equal"}, "binning must be 'auto', 'mdlp', 'quantile' or 'none', got 'equal'"),
+        ({"binning": None}, "binning must be 'auto', 'mdlp', 'quantile' or 'none', got None"),
         ({"missing": "drop"}, "missing must be 'value' or 'ignore', got 'drop'"),
         ({"missing": None}, "missing must be 'value' or 'ignore', got None"),
         ({"max_bins": 0}, "max_bins must be an integer from 1 on, got 0"),
@@ -358,7 +367,7 @@ def test_rare_values_are_pooled_and_listed(streets):
     X, y = streets
     classifier = TANClassifier("subset", **QUICK).fit(X, y)
     column = classifier.encoder_.columns[0]
-    assert classifier.encoder_.cards.tolist() == [64, 1]
+    assert classifier.encoder_.cards.tolist() == [64, 5]
     assert column.categories.size == 63
     assert list(classifier.pooled_categories_) == ["street"]
     pooled = classifier.pooled_categories_["street"]
@@ -402,8 +411,8 @@ def test_numbers_taken_as_categories_are_pooled():
 def test_missing_cells_have_a_value_beside_the_pool(streets):
     X, y = streets
     X = X.assign(street=X["street"].where(np.arange(len(X)) % 10 > 0))
-    assert TANClassifier("subset", **QUICK).fit(X, y).encoder_.cards.tolist() == [65, 1]
-    assert TANClassifier("subset", missing="ignore", **QUICK).fit(X, y).encoder_.cards.tolist() == [64, 1]
+    assert TANClassifier("subset", **QUICK).fit(X, y).encoder_.cards.tolist() == [65, 5]
+    assert TANClassifier("subset", missing="ignore", **QUICK).fit(X, y).encoder_.cards.tolist() == [64, 5]
 
 
 def test_heavy_values_are_kept_by_weight():

@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.defaults import GIVEN, Preset
-from tanager.estimators.fitting import Rows
+from tanager.estimators.fitting import Rows, count_rows
 
 LogJoint = Callable[[IntArray], FloatArray]
 """From codes to the log-joint: what a fit leaves for a choice."""
@@ -41,7 +41,7 @@ class Trial(NamedTuple):
     error: float  # share of wrong classes
     log_loss: float  # after the best temperature
     temperature: float
-    n_rows: float  # held out, counted with their weights
+    n_rows: float  # held out
 
     @property
     def badness(self) -> float:
@@ -181,7 +181,7 @@ def best_temperature(scores: FloatArray, y: IntArray, weight: FloatArray) -> flo
     if scores.shape[1] == 1:
         return 1.0
     low, high = np.log(_TEMPERATURES)
-    if np.count_nonzero(scores.argmax(axis=1) != y) < _ENOUGH_ERRORS:
+    if count_rows(weight[scores.argmax(axis=1) != y]) < _ENOUGH_ERRORS:
         low = 0.0
     found = minimize_scalar(
         lambda log_t: _log_loss(scores / np.exp(log_t), y, weight), bounds=(low, high), method="bounded"
@@ -192,7 +192,7 @@ def best_temperature(scores: FloatArray, y: IntArray, weight: FloatArray) -> flo
 def _judge(name: str, scores: FloatArray, y: IntArray, weight: FloatArray) -> Trial:
     temperature = best_temperature(scores, y, weight)
     error = float(np.average(scores.argmax(axis=1) != y, weights=weight))
-    return Trial(name, error, _log_loss(scores / temperature, y, weight), temperature, float(weight.sum()))
+    return Trial(name, error, _log_loss(scores / temperature, y, weight), temperature, count_rows(weight))
 
 
 def _log_loss(scores: FloatArray, y: IntArray, weight: FloatArray) -> float:

@@ -57,14 +57,17 @@ class Rows(NamedTuple):
     @property
     def n_counted(self) -> float:
         """Number of rows, counted with their weights if these are whole numbers."""
-        if self.weight is not None and (self.weight == np.floor(self.weight)).all():
-            return float(self.weight.sum())
-        return float(len(self.y))
+        return count_rows(self.full_weight())
 
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[index]
         return Rows(self.codes[index], self.y[index], weight, self.n_ordered)
+
+
+def count_rows(weight: FloatArray) -> float:
+    """Number of rows that weights stand for: their sum if they are whole numbers, else how many there are."""
+    return float(weight.sum()) if (weight == np.floor(weight)).all() else float(len(weight))
 
 
 class Fitted(NamedTuple):

@@ -63,7 +63,7 @@ def _classifier(model: Model) -> TANClassifier:
     if len(model.members) != 1 or model.options or model.estimator is not None:
         raise ValueError("a single classifier must have one member and no options of an ensemble")
     classifier = _fitted_member(model, model.members[0], model.encoder.pooled())
-    _set_chosen(classifier, model)
+    _set_chosen(classifier, model.chosen)
     return classifier
 
 
@@ -80,7 +80,7 @@ def _ensemble(model: Model) -> TANEnsembleClassifier:
     pooled = model.encoder.pooled()
     ensemble.estimators_ = [_fitted_member(model, member, pooled) for member in model.members]
     ensemble.average_ = average_networks([member.network for member in model.members])
-    _set_chosen(ensemble, model)
+    _set_chosen(ensemble, model.chosen)
     return ensemble
 
 
@@ -88,16 +88,17 @@ def _fitted_member(model: Model, member: Member, pooled: dict[str | int, list[An
     clf = _make(TANClassifier, member.options)
     _set_inputs(clf, model)
     clf.pooled_categories_ = pooled
-    clf.choice_, clf.options_ = NO_CHOICE.to_dict(), {}
+    _set_chosen(clf, {})
     clf.network_, clf._distribution = member.network, member.distribution
     for name, arrays in member.records.items():
         setattr(clf, f"{name}_", arrays)
     return clf
 
 
-def _set_chosen(estimator: Any, model: Model) -> None:
-    for name, values in model.chosen.items():
-        setattr(estimator, f"{name}_", values)
+def _set_chosen(estimator: Any, chosen: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set what a fit has chosen; members of an ensemble and files of older versions have no choice."""
+    estimator.choice_ = chosen.get("choice", NO_CHOICE.to_dict())
+    estimator.options_ = chosen.get("options", {})
 
 
 def _make(kind: Any, options: Mapping[str, Any]) -> Any:
