@@ -14,7 +14,7 @@ _PROGRAM = """
 from sklearn.datasets import load_digits
 from tanager import TANClassifier
 X, y = load_digits(return_X_y=True)
-print(TANClassifier(random_state=0, epochs={epochs}).fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]))
+print(TANClassifier("subset", epochs={epochs}, batch_size=100, random_state=0).fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]))
 """
 
 

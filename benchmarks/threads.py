@@ -21,7 +21,7 @@ _TINY = Shape(200, 50, 3, (3, 4, 5, 3, 4))
 
 
 def _fit(fold: Fold, n_jobs: int, batch_size: int, epochs: int) -> TANClassifier:
-    model = TANClassifier(binning="none", epochs=epochs, batch_size=batch_size, n_jobs=n_jobs, random_state=0)
+    model = TANClassifier("subset", binning="none", epochs=epochs, batch_size=batch_size, n_jobs=n_jobs, random_state=0)
     return model.fit(fold.X_train, fold.y_train)
 
 

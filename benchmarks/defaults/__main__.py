@@ -67,10 +67,9 @@ def measure_problem(problem: tuple[str, int, int], kind: str) -> dict[str, list[
 def _models(kind: str, seed: int) -> dict[str, Any]:
     if kind == "several trees":
         presets = [preset for preset in SEVERAL_TREES if not preset.is_closed_form]
+        jointly: dict[str, Any] = {"members": "trees", "training": "joint", "random_state": seed}
         alone = {
-            preset.name: TANEnsembleClassifier(
-                TANClassifier("none", **preset.options, calibrate=False), members="trees", training="joint", random_state=seed
-            )
+            preset.name: TANEnsembleClassifier(TANClassifier("none", **preset.options, calibrate=False), **jointly)
             for preset in presets
         }
         return {**alone, _CHOICE: TANEnsembleClassifier(random_state=seed)}
