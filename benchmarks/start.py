@@ -14,7 +14,8 @@ _PROGRAM = """
 from sklearn.datasets import load_digits
 from tanager import TANClassifier
 X, y = load_digits(return_X_y=True)
-print(TANClassifier("subset", epochs={epochs}, batch_size=100, random_state=0).fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]))
+clf = TANClassifier("subset", epochs={epochs}, batch_size=100, random_state=0).fit(X[:1200], y[:1200])
+print(clf.score(X[1200:], y[1200:]))
 """
 
 
