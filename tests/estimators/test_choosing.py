@@ -16,6 +16,7 @@ from tanager import ParentSets, TANClassifier, TANEnsembleClassifier
 from tanager.estimators.choosing import Wishes, best_temperature, choose_preset, split_rows
 from tanager.estimators.defaults import ONE_TREE, Preset
 from tanager.estimators.fitting import Rows
+from tanager.files import ModelFileError
 from tests.files.model_files import put_together, take_apart
 
 QUICK = {"epochs": 3, "random_state": 0}
@@ -395,3 +396,33 @@ def test_files_keep_what_was_chosen(noisy, tmp_path, kind):
     np.testing.assert_array_equal(old.predict_proba(X), clf.predict_proba(X))
     assert old.choice_["tried"] == []
     assert old.options_ == {}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"preset": 5}, {"temperature": "hot"}, {"tried": "abc"}, {"errors": {"list": [0.1, 0.2]}}),
+        *({"log_losses": {"list": ["x"]}}, {"tried": {"list": [[]]}}, {"more": 1}, {"preset": None}),
+    ],
+    ids=str,
+)
+def test_a_choice_that_no_fit_has_made_is_refused(noisy, tmp_path, changes):
+    path = tmp_path / "m.tanager"
+    TANClassifier("none", parameters="ml", calibrate=True).fit(*noisy).save(path)
+    header, data = take_apart(path.read_bytes())
+    path.write_bytes(put_together(header, data))
+    tanager.load(path)
+    header["chosen"]["choice"] |= changes
+    path.write_bytes(put_together(header, data))
+    with pytest.raises(ModelFileError, match=r"choice|chosen"):
+        tanager.load(path)
+
+
+def test_parts_of_a_choice_that_are_not_known_are_refused(noisy, tmp_path):
+    path = tmp_path / "m.tanager"
+    TANClassifier("none", parameters="ml").fit(*noisy).save(path)
+    header, data = take_apart(path.read_bytes())
+    header["chosen"]["mood"] = {}
+    path.write_bytes(put_together(header, data))
+    with pytest.raises(ModelFileError, match="chosen 'mood', which this tanager does not know: upgrade tanager"):
+        tanager.load(path)

@@ -76,11 +76,9 @@ def test_that_a_value_is_missing_may_tell_the_class():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     X = np.where((y == 1) & (rng.random(400) < 0.8), np.nan, rng.normal(size=400))[:, None]
-    assert TANClassifier("subset", binning="mdlp", epochs=20, random_state=0).fit(X, y).score(X, y) > 0.85
-    assert (
-        TANClassifier("subset", binning="mdlp", epochs=20, random_state=0, missing="ignore").fit(X, y).score(X, y)
-        < 0.65
-    )
+    options = {"structure": "none", "binning": "mdlp", "epochs": 20, "random_state": 0}
+    assert TANClassifier(**options).fit(X, y).score(X, y) > 0.85
+    assert TANClassifier(missing="ignore", **options).fit(X, y).score(X, y) < 0.65
 
 
 def test_at_prediction_missing_is_that_value_only_where_training_had_some(iris):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tanager.estimators.tan import TANClassifier
 from tanager.files import Member, Model, ModelFileError, read_model
 from tanager.model import average_networks
 
+_TRIAL = (str, float, float)  # name, error and log-loss of a preset that was tried
 _MAX_JOBS = 4096  # a file must not make a prediction start more threads than any machine has use for
 
 
@@ -99,6 +101,18 @@ def _set_chosen(estimator: Any, chosen: Mapping[str, Mapping[str, Any]]) -> None
     """Set what a fit has chosen; members of an ensemble and files of older versions have no choice."""
     estimator.choice_ = chosen.get("choice", NO_CHOICE.to_dict())
     estimator.options_ = chosen.get("options", {})
+    _check_choice(estimator.choice_)
+
+
+def _check_choice(choice: Mapping[str, Any]) -> None:
+    """Refuse what no fit can have chosen: reports go by it."""
+    kinds = {"preset": str, "temperature": float, "tried": list, "errors": list, "log_losses": list}
+    is_right = choice.keys() == kinds.keys() and all(isinstance(choice[name], kind) for name, kind in kinds.items())
+    if is_right:
+        trials = list(zip_longest(choice["tried"], choice["errors"], choice["log_losses"]))
+        is_right = all(isinstance(value, kind) for trial in trials for value, kind in zip(trial, _TRIAL, strict=True))
+    if not is_right:
+        raise ValueError("what it says of the choice of a preset is not understood")
 
 
 def _make(kind: Any, options: Mapping[str, Any]) -> Any:
