@@ -215,3 +215,9 @@ def test_splits(counts):
         assert not set(trained) & set(tested)
         for number, count in enumerate(counts):
             assert abs((y[tested] == number).sum() - count / 4) <= 1
+
+
+def test_help_names_the_structures_and_the_default(call):
+    shown = " ".join(call("fit", "--help").stdout.replace("│", " ").split())
+    assert "Structures to search: auto, none, random, chow-liu," in shown
+    assert "[default: auto]" in shown

@@ -1,6 +1,7 @@
 """The choice among presets by rows held out, and the temperature that these rows ask for."""
 
 import math
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -426,3 +427,13 @@ def test_parts_of_a_choice_that_are_not_known_are_refused(noisy, tmp_path):
     path.write_bytes(put_together(header, data))
     with pytest.raises(ModelFileError, match="chosen 'mood', which this tanager does not know: upgrade tanager"):
         tanager.load(path)
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["one", "several"])
+def test_copies_keep_what_was_chosen_and_clones_do_not(noisy, kind):
+    X, y = noisy
+    clf = both(choose=False)[kind].fit(X, y)
+    copied = pickle.loads(pickle.dumps(clf))
+    assert (copied.choice_, copied.options_) == (clf.choice_, clf.options_)
+    np.testing.assert_array_equal(copied.predict_proba(X), clf.predict_proba(X))
+    assert not hasattr(clone(clf), "choice_")
