@@ -18,6 +18,18 @@ _TINY = Shape(200, 50, 3, (3, 4, 2, 3, 4))
 _DATA = ("letter", "satimage")
 _PRICES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 _N_SEEDS = 3
+_OPTIONS = {
+    "lam": 30.0,
+    "gamma": 5.0,
+    "eta": 10.0,
+    "epochs": 60,
+    "batch_size": 100,
+    "learning_rate": 0.1,
+    "parent_dropout": 0.2,
+    "smoothness": 0.01,
+    "shrinkage": 0.0,
+    "max_parents": 8,
+}
 
 
 class Point(NamedTuple):
@@ -71,7 +83,7 @@ def run(*, tiny: bool = False) -> Section:
         if fold is None:
             missing.append(no_data(name))
             continue
-        options = {"prices": (0.0, 10.0), "n_seeds": 1, "epochs": 2} if tiny else {"lam": 30.0, "gamma": 5.0}
+        options = {"prices": (0.0, 10.0), "n_seeds": 1, "epochs": 2} if tiny else _OPTIONS
         lines.append(f"  {name}: size_penalty, parameters, error on held-back training rows")
         for point in size_curve(fold, **options):
             error = f"{point.error:6.2f} +- {point.standard_error:.2f} %"
