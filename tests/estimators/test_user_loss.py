@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, make_classification
 from tanager import TANClassifier
 from tanager.losses import torch_loss
 
-SETTINGS = {"structure": "all", "epochs": 10, "random_state": 0, "binning": "quantile"}
+SETTINGS = {"structure": "all", "epochs": 10, "batch_size": 100, "random_state": 0, "binning": "quantile"}
 WEIGHT_MESSAGE = r"torch_loss\(cross_entropy\) cannot use sample_weight: give the function a third argument"
 
 
@@ -87,7 +87,7 @@ def test_torch_loss_without_weights_refuses_them(numbers, weight):
 def test_torch_loss_without_weights_refuses_them_also_for_few_rows():
     """Rows that fit into one batch are not merged then, since that would need weights."""
     X, y = np.repeat([[0], [1]], 30, axis=0), np.repeat([0, 1], 30)
-    classifier = TANClassifier("subset", loss=torch_loss(cross_entropy), epochs=50, random_state=0)
+    classifier = TANClassifier("none", loss=torch_loss(cross_entropy), epochs=50, batch_size=100, random_state=0)
     assert classifier.fit(X, y).score(X, y) == 1.0
     with pytest.raises(ValueError, match=WEIGHT_MESSAGE):
         classifier.fit(X, y, sample_weight=np.ones(60))
@@ -108,7 +108,7 @@ def test_a_loss_that_is_not_built_in_trains():
         off = torch.softmax(log_joint, dim=1) - torch.nn.functional.one_hot(y, log_joint.shape[1])
         return (off**2).sum(dim=1).mean() / 2
 
-    settings = {"structure": "chow-liu", "epochs": 15, "random_state": 0}
+    settings = {"structure": "chow-liu", "epochs": 15, "batch_size": 100, "binning": "mdlp", "random_state": 0}
     classifier = TANClassifier(loss=torch_loss(brier), **settings).fit(X[:1200], y[:1200])
     assert classifier.history_["loss"][-1] < 0.1 * classifier.history_["loss"][0]
     assert classifier.score(X[1200:], y[1200:]) > 0.8
