@@ -174,6 +174,7 @@ _OWN_PENALTIES = {"mnist": {"C": (0.1,)}}
 _OWN_ROUNDS = {name: {"learning_rate": (0.1,), "max_iter": (100,)} for name in ("satimage", "usps", "mnist")}
 
 _THREE = {"mnist": 3}
+_TWO = {"mnist": 2}
 _ONCE = {"satimage": 1, "usps": 1, "mnist": 1}  # no randomness, or little for its time
 
 _DROPOUT: Options = {"parent_dropout": 0.2}
@@ -250,7 +251,7 @@ METHODS = {
         _ensemble(of={"structure": "subset", **_COVER}, n_members=10, training="joint"),
         _JOINT,
     ),
-    "climbed-joint": Method("hill-climbed trees, trained jointly", _SEVERAL, _climbed, _CLIMBED, _OWN_CLIMBED, _THREE),
+    "climbed-joint": Method("hill-climbed trees, trained jointly", _SEVERAL, _climbed, _CLIMBED, _OWN_CLIMBED, _TWO),
     "trees-joint": Method("trees of the best pairs, trained jointly", _SEVERAL, _trees, _TREES, _OWN_TREES, _THREE),
     "cover-joint": Method("a cover of pairs, trained jointly", _SEVERAL, _cover, _JOINT, _OWN_JOINT),
     "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, _PENALTIES, _OWN_PENALTIES, _ONCE),
