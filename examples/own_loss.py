@@ -31,6 +31,6 @@ def focal(log_joint, y):
 # Structure and tables are learned by it, as by any other.
 
 for name, loss in [("hybrid", "hybrid"), ("conditional", "conditional"), ("focal", torch_loss(focal))]:
-    clf = TANClassifier(loss=loss, epochs=30, random_state=0).fit(X, y)
+    clf = TANClassifier("subset", loss=loss, epochs=30, batch_size=100, random_state=0).fit(X, y)
     proba = clf.predict_proba(X_test)
     print(f"{name:12} error {1 - clf.score(X_test, y_test):.2%}, log-loss {log_loss(y_test, proba):.3f}")
