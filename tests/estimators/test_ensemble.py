@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.utils.estimator_checks import check_estimator
 
 from tanager import TANClassifier, TANEnsembleClassifier
@@ -156,3 +156,17 @@ def test_wrong_options_are_named(digits, options):
     X, y, _, _ = digits
     with pytest.raises(ValueError, match=f"^{next(iter(options))} must be"):
         TANEnsembleClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "message"),
+    [
+        (TANClassifier(choose="sometimes"), {}, "choose must be one of"),
+        (TANClassifier("none", calibrate=True), {"combine": "probability"}, "calibrate=True needs combine='log'"),
+        (TANClassifier("pseudo", calibrate=True), {}, "calibrate=True needs a forest"),
+    ],
+)
+def test_options_that_do_not_go_together(estimator, options, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        TANEnsembleClassifier(estimator, **options).fit(X, y)

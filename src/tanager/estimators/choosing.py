@@ -143,7 +143,7 @@ def split_rows(rows: Rows, seed: int) -> list[tuple[Rows, Rows]]:
     if n_dealt < _FEW_ROWS:
         deals = [(_N_PARTS, [r for r in range(_N_PARTS) if r != k], [k]) for k in range(_N_PARTS)]
     else:
-        step = max(1, n_dealt // _MOST_ROWS)
+        step = -(-n_dealt // _MOST_ROWS)
         deals = [(_EVERY * step, list(range(1, _EVERY)), [0])]
 
     def take(period: int, turns: list[int]) -> Rows:

@@ -28,6 +28,7 @@ from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.fitting import Rows
 from tanager.estimators.inputs import read_table
 from tanager.estimators.members import MEMBERS, TRAININGS, make_members, train_jointly, train_separately
+from tanager.estimators.options import check_options
 from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.tan import TANClassifier
@@ -122,6 +123,9 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         """
         self._check_options()
         template = TANClassifier() if self.estimator is None else clone(self.estimator)
+        check_options(template)
+        if template.calibrate and self.combine != "log":
+            raise ValueError(f"calibrate=True needs combine='log', got combine={self.combine!r}")
         read_table(self, X, y, reset=True)
         rows = template.encode_training(X, y, sample_weight)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()

@@ -22,6 +22,8 @@ from tanager.training import TrainingSettings
 if TYPE_CHECKING:
     from tanager.estimators.tan import TANClassifier
 
+_NO_FORESTS = ("pseudo", "k-dependence")
+
 _QUANTILES = 10  # bins of a numeric column that is cut at quantiles
 
 _NUMBERS = (
@@ -53,6 +55,8 @@ def check_options(estimator: TANClassifier) -> None:
         raise ValueError(
             "parameters='ml' needs a fixed structure: give 'none', 'random', 'chow-liu' or a list of parents"
         )
+    if estimator.calibrate and isinstance(estimator.structure, str) and estimator.structure in _NO_FORESTS:
+        raise ValueError(f"calibrate=True needs a forest, which structure={estimator.structure!r} does not promise")
     for preset in presets_of(estimator):
         plan = with_preset(estimator, preset, n_rows=1.0)
         make_settings(plan), make_loss(plan)
