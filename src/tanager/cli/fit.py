@@ -108,7 +108,7 @@ def fit(
     scores = _test(classifier, table, test, seed, console)
     seconds = _fit(classifier, table, console)
     classifier.save(out, metadata=_metadata(table, data, reading, test, scores))
-    _say(console, f"fitted in {seconds:.1f} s, {_size(classifier)}; written to {out}")
+    _say(console, f"fitted in {seconds:.1f} s, {_chosen(classifier)}{_size(classifier)}; written to {out}")
 
 
 @dataclass(frozen=True)
@@ -233,6 +233,12 @@ def _cut(text: str, width: int) -> Text:
 
 def _say(console: Console, message: str) -> None:
     console.print(message, soft_wrap=True, highlight=False, markup=False)
+
+
+def _chosen(classifier: Any) -> str:
+    """The preset that was chosen, if there was a choice."""
+    choice = classifier.choice_
+    return f"preset {choice['preset']!r} of {len(choice['tried'])}, " if len(choice["tried"]) > 1 else ""
 
 
 def _size(classifier: Any) -> str:
