@@ -39,7 +39,7 @@ def adult():
 def test_adult(adult, missing):
     train, test = adult
     assert train.isna().to_numpy().sum() == 4262
-    classifier = TANClassifier("subset", missing=missing, random_state=0).fit(
+    classifier = TANClassifier("subset", missing=missing, binning="mdlp", random_state=0).fit(
         train.drop(columns="income"), train["income"]
     )
     assert error(classifier, test.drop(columns="income"), test["income"]) < 0.135
