@@ -53,6 +53,7 @@ def run_demo(picture: Path, console: Console, n_jobs: int = 1) -> list[Outcome]:
     contenders = {
         "naive Bayes, maximum likelihood": TANClassifier("none", parameters="ml", **_SETTINGS),
         "Chow-Liu tree, maximum likelihood": TANClassifier("chow-liu", parameters="ml", **_SETTINGS),
+        "learned TAN, nothing set": TANClassifier(n_jobs=n_jobs, random_state=0),
         "learned TAN (8 nearest pixels, hybrid loss)": TANClassifier(
             "nearest", image_shape=_SHAPE, n_jobs=n_jobs, verbose=1, **_SETTINGS
         ),
