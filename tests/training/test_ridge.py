@@ -137,3 +137,13 @@ def test_members_of_a_mean_are_pulled_as_what_they_add_to_it():
 def test_negative_weights_are_refused(options):
     with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
         TrainingSettings(**options)
+
+
+def test_the_scale_of_weights_that_are_no_counts_does_not_matter():
+    codes, y = rows()
+    common = {"loss": "conditional", "ridge": 3.0, "binning": "none", "random_state": 0}
+    plain, light = (
+        TANClassifier("none", **common).fit(codes, y, sample_weight=weight).predict_proba(codes)
+        for weight in (None, np.full(len(y), 1e-3))
+    )
+    np.testing.assert_allclose(light, plain, atol=1e-3)

@@ -20,7 +20,9 @@ from scipy.optimize import minimize_scalar
 
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.defaults import GIVEN, Preset
-from tanager.estimators.fitting import Rows, count_rows
+from tanager.estimators.fitting import Rows
+from tanager.model import Network, can_temper, temper
+from tanager.training import count_rows
 
 LogJoint = Callable[[IntArray], FloatArray]
 """From codes to the log-joint: what a fit leaves for a choice."""
@@ -115,6 +117,16 @@ def _first_best(trials: Sequence[Trial]) -> int:
     """The first of the trials that differ from the best by less than half a row."""
     limit = min(trial.badness + 0.5 / trial.n_rows for trial in trials)
     return next(k for k, trial in enumerate(trials) if trial.badness <= limit)
+
+
+def calibrated(networks: list[Network], choice: Choice, calibrate: bool | None) -> tuple[list[Network], float]:
+    """The networks with the temperature of the choice in their tables, and that temperature.
+
+    Networks that are no forests stay as they are, with the temperature 1, unless the user insists: that is an error.
+    """
+    if choice.temperature is None or not (calibrate or all(map(can_temper, networks))):
+        return networks, 1.0
+    return [temper(network, choice.temperature) for network in networks], choice.temperature
 
 
 def try_presets(

@@ -31,6 +31,7 @@ from tanager.training import (
     Problem,
     Start,
     TrainingSettings,
+    count_rows,
     initial_state,
     keep_structure,
     make_problem,
@@ -63,11 +64,6 @@ class Rows(NamedTuple):
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[index]
         return Rows(self.codes[index], self.y[index], weight, self.n_ordered)
-
-
-def count_rows(weight: FloatArray) -> float:
-    """Number of rows that weights stand for: their sum if they are whole numbers, else how many there are."""
-    return float(weight.sum()) if (weight == np.floor(weight)).all() else float(len(weight))
 
 
 class Fitted(NamedTuple):

@@ -25,6 +25,8 @@ class Problem:
         Steps of an epoch.
     batch_size : int
         Rows of a step.
+    n_counted : float
+        Number of rows before equal ones were merged; see `count_rows`.
     n_ordered : int64 array of shape (D,), or None
         How many of the first values of each feature are in order, for ``smoothness``; None if no feature has any.
     """
@@ -34,6 +36,7 @@ class Problem:
     weight: FloatArray | None
     n_steps: int
     batch_size: int
+    n_counted: float
     n_ordered: NDArray[np.int64] | None = None
 
     def batch_rows(self, order: NDArray[np.int64] | None, step: int) -> NDArray[np.int64]:
@@ -46,6 +49,17 @@ class Problem:
     def is_full_batch(self) -> bool:
         """Whether each step sees all rows."""
         return self.batch_size >= len(self.y)
+
+
+def count_rows(weight: FloatArray) -> float:
+    """Number of rows that weights stand for: their sum if they are whole numbers, else how many there are.
+
+    Examples
+    --------
+    >>> count_rows(np.array([2.0, 3.0])), count_rows(np.array([0.2, 0.3]))
+    (5.0, 2.0)
+    """
+    return float(weight.sum()) if (weight == np.floor(weight)).all() else float(len(weight))
 
 
 def make_problem(
@@ -69,24 +83,19 @@ def make_problem(
     if weight is not None and not weight.all():
         is_kept = weight > 0
         codes, y, weight = codes[is_kept], y[is_kept], weight[is_kept]
+    n_counted = float(len(y)) if weight is None else count_rows(weight)
     numbers = _number_rows(codes, y, batch_size) if may_merge else None
     if numbers is not None:
         merged = np.bincount(numbers, weights=weight).astype(np.float64)
-        n_steps = _n_merged_steps(merged, len(y), batch_size)
+        # More than 50 equal batches would take time and teach little.
+        n_steps = int(min(max(1, n_counted // batch_size), _MOST_MERGED_STEPS))
         row = np.empty(len(merged), np.int64)
         row[numbers] = np.arange(len(y))  # any of the equal rows will do
         merged_codes = np.ascontiguousarray(codes[row])
-        return Problem(merged_codes, y[row].astype(np.int64), merged.astype(np.float32), n_steps, len(row))
+        return Problem(merged_codes, y[row].astype(np.int64), merged.astype(np.float32), n_steps, len(row), n_counted)
     size = min(batch_size, len(y))
     single = None if weight is None else weight.astype(np.float32)
-    return Problem(np.ascontiguousarray(codes), y.astype(np.int64, copy=False), single, len(y) // size, size)
-
-
-def _n_merged_steps(merged: FloatArray, n_rows: int, batch_size: int) -> int:
-    """Steps of an epoch on merged rows; more than 50 equal batches would take time and teach little."""
-    is_count = bool((merged == np.floor(merged)).all())
-    n_counted = float(merged.sum()) if is_count else n_rows
-    return int(min(max(1, n_counted // batch_size), _MOST_MERGED_STEPS))
+    return Problem(np.ascontiguousarray(codes), y.astype(np.int64, copy=False), single, len(y) // size, size, n_counted)
 
 
 def _number_rows(codes: IntArray, y: IntArray, most: int) -> NDArray[np.int64] | None:

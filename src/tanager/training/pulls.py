@@ -65,8 +65,7 @@ def make_pulls(
         n_ordered[: len(problem.n_ordered)] = problem.n_ordered
         pulls = pulls._replace(n_ordered=n_ordered)
     if settings.ridge > 0:
-        n_rows = len(problem.y) if problem.weight is None else float(problem.weight.sum())
-        pulls = pulls._replace(base=base or FeatureTables.zeros(layout), ridge=settings.ridge / n_rows)
+        pulls = pulls._replace(base=base or FeatureTables.zeros(layout), ridge=settings.ridge / problem.n_counted)
     return pulls
 
 
