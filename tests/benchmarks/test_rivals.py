@@ -87,7 +87,7 @@ class TestData:
     @pytest.mark.parametrize("name", ["car", "satimage", "adult"])
     def test_real_files(self, name):
         if not data.is_there(name):
-            pytest.skip(f"set TANAGER_DATA to the folder that holds {data.needed_file(name)}")
+            pytest.skip(f"DID NOT RUN: set TANAGER_DATA to the folder that holds {data.needed_file(name)}")
         split = data.load_table(name)
         assert (len(split.y_train), len(split.y_test), split.X_train.shape[1]) == SHAPES[name]
 

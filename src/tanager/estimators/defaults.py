@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from tanager.losses import Hybrid
+from tanager.training import TrainingSettings
+from tanager.training.settings import LARGEST_EXCHANGE
+
 if TYPE_CHECKING:
     from tanager.estimators.tan import TANClassifier
 
 AUTO = "auto"
-
-_LARGEST_EXCHANGE = 0.2  # of smoothness times learning rate
 
 Options = Mapping[str, Any]
 
@@ -37,17 +39,14 @@ class Preset:
         return self.options.get("parameters") == "ml"
 
 
+_LOSS, _SETTINGS = Hybrid(), TrainingSettings()
+_OPEN_SETTINGS = ("learning_rate", "structure_learning_rate", "parent_dropout", "smoothness", "ridge")
+
 GIVEN_STRUCTURE: Options = {
     "parameters": "gradient",
     "loss": "hybrid",
-    "lam": 10.0,
-    "gamma": 1.0,
-    "eta": 10.0,
-    "learning_rate": 0.1,
-    "structure_learning_rate": 0.01,
-    "parent_dropout": 0.0,
-    "smoothness": 0.0,
-    "ridge": 0.0,
+    **{name: getattr(_LOSS, name) for name in ("lam", "gamma", "eta")},
+    **{name: getattr(_SETTINGS, name) for name in _OPEN_SETTINGS},
 }
 
 _FREE: Options = {"structure": "free", "candidates": "mixed", "structure_learning_rate": 0.03, "smoothness": 0.03}
@@ -156,6 +155,6 @@ def missing_options(estimator: TANClassifier, preset: Preset, n_rows: float) -> 
     rate = given["learning_rate"]
     if isinstance(rate, Real):
         # A high learning rate of the user's must not make an option wrong that the user has not given.
-        values["smoothness"] = min(values["smoothness"], _LARGEST_EXCHANGE / max(float(rate), 1e-9))
+        values["smoothness"] = min(values["smoothness"], LARGEST_EXCHANGE / max(float(rate), 1e-9))
     is_open = {name: value is None for name, value in given.items()} | {"structure": is_auto(estimator)}
     return {name: value for name, value in values.items() if is_open[name]}

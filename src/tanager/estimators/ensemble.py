@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import FloatArray, IntArray
-from tanager.estimators.choosing import Wishes, choose_preset
+from tanager.estimators.choosing import Wishes, calibrated, choose_preset
 from tanager.estimators.defaults import (
     GIVEN,
     SEVERAL_TREES,
@@ -32,7 +32,7 @@ from tanager.estimators.options import check_options
 from tanager.estimators.probabilities import softmax_rows
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.tan import TANClassifier
-from tanager.model import Network, average_networks, can_temper, temper
+from tanager.model import Network, average_networks
 
 
 class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
@@ -138,17 +138,14 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
 
         choice = choose_preset(self._presets(template), fit_part, rows, wishes)
         self.estimators_ = self._fit_members(template, choice.preset, rows, seeds[1])
-        can_all = all(can_temper(member.network_) for member in self.estimators_)
-        temperature = 1.0
-        if choice.temperature is not None and (calibrate or can_all):
-            temperature = choice.temperature
-            for member in self.estimators_:
-                member.network_ = temper(member.network_, temperature)
+        networks, temperature = calibrated([member.network_ for member in self.estimators_], choice, calibrate)
+        for member, network in zip(self.estimators_, networks, strict=True):
+            member.network_ = network
         self.choice_ = choice.to_dict(temperature)
         self.options_ = missing_options(template, choice.preset, rows.n_counted)
         self.classes_ = template.classes_
         self.encoder_ = template.encoder_
-        self.average_ = average_networks([member.network_ for member in self.estimators_])
+        self.average_ = average_networks(networks)
         return self
 
     def _ways(self, template: TANClassifier) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 
 from tanager._types import FloatArray, IntArray
-from tanager.estimators.choosing import Wishes, choose_preset
+from tanager.estimators.choosing import Wishes, calibrated, choose_preset
 from tanager.estimators.defaults import AUTO, Preset, missing_options, presets_of, with_preset
 from tanager.estimators.drawing import DrawingMixin
 from tanager.estimators.explaining import ExplainingMixin
@@ -25,7 +25,7 @@ from tanager.estimators.sampling import SamplingMixin
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.structures import check_fixed
 from tanager.losses import Loss
-from tanager.model import Network, can_temper, check_memory, temper
+from tanager.model import Network, check_memory
 from tanager.structure import ParentSets
 from tanager.training import Noise, StructureSearch, TrainingSettings
 
@@ -324,13 +324,10 @@ class TANClassifier(
         wishes = Wishes(self.choose, self.calibrate, seed, self.verbose > 0)
         choice = choose_preset(presets_of(self), partial(self._fit_part, seed=seed), rows, wishes)
         fitted = self._fit_preset(choice.preset, rows, seed, self.verbose)
-        temperature = 1.0
-        if choice.temperature is not None and (self.calibrate or can_temper(fitted.network)):
-            temperature = choice.temperature
-            fitted = fitted._replace(network=temper(fitted.network, temperature))
+        (network,), temperature = calibrated([fitted.network], choice, self.calibrate)
         self.choice_ = choice.to_dict(temperature)
         self.options_ = missing_options(self, choice.preset, rows.n_counted)
-        return self.take_fitted(fitted)
+        return self.take_fitted(fitted._replace(network=network))
 
     def _fit_part(self, preset: Preset, rows: Rows, *, seed: int) -> Callable[[IntArray], FloatArray]:
         return self._fit_preset(preset, rows, seed, verbose=0).network.log_joint

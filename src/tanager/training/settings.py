@@ -1,4 +1,4 @@
-"""How gradient training runs, as one frozen value: the only place that holds its defaults."""
+"""How gradient training runs, as one frozen value. Its defaults are those of a structure that is given."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from numbers import Integral
 from typing import Any, Literal
 
 from tanager._types import Adam
+
+LARGEST_EXCHANGE = 0.2  # of smoothness times learning rate: above it diffusion swings
 
 _REFIT_RATE = 0.3  # learning rate of a refit, as a share of that of the search
 _BASE_RATE = 0.1  # largest learning rate of naive Bayes: the higher ones of many trees together are too high for it
@@ -100,8 +102,10 @@ class TrainingSettings:
         for name, value in (pulls | {"base_ridge": self.base_ridge or 0.0}).items():
             if not math.isfinite(value) or value < 0:
                 raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
-        if self.smoothness * self.learning_rate > 0.2:
-            raise ValueError(f"smoothness times learning_rate must be at most 0.2, got smoothness={self.smoothness!r}")
+        if self.smoothness * self.learning_rate > LARGEST_EXCHANGE:
+            raise ValueError(
+                f"smoothness times learning_rate must be at most {LARGEST_EXCHANGE}, got smoothness={self.smoothness!r}"
+            )
         if self.shrinkage * self.learning_rate > 1.0:
             raise ValueError(f"shrinkage times learning_rate must be at most 1, got shrinkage={self.shrinkage!r}")
         if self.optimiser not in ("dense", "selected"):
