@@ -12,8 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from benchmarks.beyond.left_out import AveragedTables, WeightedEnsemble
 from tanager import TANClassifier, TANEnsembleClassifier
-from tanager.training import GreedySearch
+from tanager.training import AnnealedSearch, GreedySearch
 
 BATCH_SIZES = {"letter": 100, "satimage": 50, "usps": 100, "mnist": 250, "digits": 50}
 """Rows of a mini-batch, as in the paper."""
@@ -21,6 +22,8 @@ BATCH_SIZES = {"letter": 100, "satimage": 50, "usps": 100, "mnist": 250, "digits
 EPOCHS = {"letter": 60, "satimage": 60, "usps": 60, "mnist": 40, "digits": 20}
 
 _N_FEATURES = {"letter": 16, "satimage": 36, "usps": 256, "mnist": 196, "digits": 64}
+
+_N_MOVES = {"usps": 200_000, "mnist": 200_000}
 
 Options = dict[str, Any]
 Values = dict[str, tuple[Any, ...]]
@@ -51,6 +54,8 @@ _FIXED: Options = {
     "shrinkage": 0.0,
     "smoothness": 0.0,
     "size_penalty": 0.0,
+    "ridge": 0.0,
+    "base_ridge": None,
 }
 
 
@@ -131,6 +136,20 @@ def _trees(dataset: str, options: Options, seed: int) -> Any:
     )
 
 
+def _annealed(dataset: str, options: Options, seed: int) -> Any:
+    """More moves where there are many candidates."""
+    search = AnnealedSearch("margin", gamma=options["gamma"], n_moves=_N_MOVES.get(dataset, 20_000))
+    return _tan(dataset, {"structure": search, **_DROPOUT, **options}, seed)
+
+
+def _averaged(dataset: str, options: Options, seed: int) -> Any:
+    return AveragedTables(_tan(dataset, {"structure": "chow-liu", **_DROPOUT, **options}, None), seed)
+
+
+def _weighted(dataset: str, options: Options, seed: int) -> Any:
+    return WeightedEnsemble(_ensemble(of=_SEARCHED, n_members=10)(dataset, options, seed))
+
+
 def _boosting(dataset: str, options: Options, seed: int) -> Any:
     return HistGradientBoostingClassifier(random_state=seed, **options)
 
@@ -152,6 +171,10 @@ _TREES |= {"smoothness": (0.03,), "parent_dropout": (0.0, 0.2)}
 _PENALTIES: Values = {"C": (0.03, 0.1, 0.3, 1.0)}
 _ROUNDS: Values = {"learning_rate": (0.05, 0.1), "max_iter": (100, 300)}
 
+_RIDGE: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "base_ridge": (1.0,), "ridge": (0.1, 1.0)}
+_SLOW: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "smoothness": (0.01,), "learning_rate_decay": (0.1, 0.01)}
+_AVERAGED = _SLOW | {"learning_rate_decay": (0.5, 0.1)}
+
 _MNIST: Values = {"lam": (30.0,), "gamma": (50.0,), "smoothness": (0.03,)}
 _SATIMAGE: Values = {"lam": (30.0,), "gamma": (20.0,), "smoothness": (0.01, 0.03)}
 _OWN_MARGINS = {"mnist": {"lam": (30.0,), "gamma": (50.0,)}}
@@ -169,15 +192,37 @@ _OWN_CLIMBED = {
     "mnist": {"n_members": (24,), "max_parents": (24,), **_WIDE},
 }
 _OWN_TREES = {"mnist": {"n_members": (40,), **_WIDE}}
-_OWN_JOINT = {"satimage": {"gamma": (10.0, 30.0), "smoothness": (0.03, 0.1)}}
-_OWN_PENALTIES = {"mnist": {"C": (0.1,)}}
-_OWN_ROUNDS = {name: {"learning_rate": (0.1,), "max_iter": (100,)} for name in ("satimage", "usps", "mnist")}
+_OWN_RIDGE = {"mnist": _RIDGE | {"gamma": (50.0,)}}
+_OWN_SLOW = {"mnist": _MNIST | {"learning_rate_decay": (0.1, 0.01)}}
+_OWN_AVERAGED = {"mnist": _MNIST | {"learning_rate_decay": (0.5, 0.1)}}
+_OWN_SEARCHES = {
+    "satimage": _SATIMAGE | {"smoothness": (0.03,)},
+    "usps": {"lam": (30.0,), "gamma": (50.0,), "smoothness": (0.01,)},
+    "mnist": _MNIST | {"candidates": ("random",), "max_parents": (64,)},
+}
+_OWN_PAIRS = {
+    "usps": {"lam": (30.0,), "gamma": (50.0,), "smoothness": (0.01, 0.1)},
+    "mnist": _MNIST | {"epochs": (20,)},
+}
+_OWN_ENSEMBLE = {
+    "satimage": _SATIMAGE,
+    "usps": {"lam": (30.0,), "gamma": (5.0,), "smoothness": (0.01, 0.1)},
+    "mnist": _MNIST | {"epochs": (10,)},
+}
+_FEW: Values = {"epochs": (30,), "lam": (1000.0,), "gamma": (20.0,), "smoothness": (0.03,)}
+_OWN_JOINT = {
+    "satimage": {"gamma": (10.0, 30.0), "smoothness": (0.03, 0.1)},
+    "usps": _FEW | {"parent_dropout": (0.0, 0.2)},
+    "mnist": _WIDE,
+}
+_OWN_ROUNDS = {"mnist": {"learning_rate": (0.1,), "max_iter": (100, 300)}}
 
 _THREE = {"mnist": 3}
-_TWO = {"mnist": 2}
-_ONCE = {"satimage": 1, "usps": 1, "mnist": 1}  # no randomness, or little for its time
+_ONCE = {"satimage": 1, "usps": 1, "mnist": 1}  # no randomness
+_ONCE_WITHOUT_STOPPING = {"satimage": 1, "usps": 1, "mnist": 3}  # boosting draws rows to stop early if rows are many
 
 _DROPOUT: Options = {"parent_dropout": 0.2}
+_SEARCHED: Options = {"structure": "subset", **_DROPOUT}
 _COVER: Options = {"lam": 100.0, "eta": 1.0, "parent_dropout": 0.2, "learning_rate": 0.3}
 
 _ONE, _SEVERAL, _BASELINE = "one network", "several networks", "baseline"
@@ -194,6 +239,20 @@ METHODS = {
     ),
     "chow-liu-smooth": Method(
         "Chow-Liu, dropout, smoothness", _ONE, _single(structure="chow-liu", **_DROPOUT), _SMOOTH, _OWN_SMOOTH, _THREE
+    ),
+    "chow-liu-ridge": Method(
+        "Chow-Liu, dropout, ridge", _ONE, _single(structure="chow-liu", **_DROPOUT), _RIDGE, _OWN_RIDGE, _THREE
+    ),
+    "chow-liu-slow": Method(
+        "Chow-Liu, dropout, smoothness, slower decay of rates",
+        _ONE,
+        _single(structure="chow-liu", **_DROPOUT),
+        _SLOW,
+        _OWN_SLOW,
+        _THREE,
+    ),
+    "chow-liu-averaged": Method(
+        "Chow-Liu, dropout, smoothness, averaged tables", _ONE, _averaged, _AVERAGED, _OWN_AVERAGED, _THREE
     ),
     "subset": Method("TAN Subset, K = 8", _ONE, _single(structure="subset"), _MARGINS, _OWN_MARGINS, _THREE),
     "subset-dropout": Method(
@@ -221,6 +280,16 @@ METHODS = {
         _ONE,
         _single(structure="greedy-conditional", **_DROPOUT),
         _SMOOTH,
+        {name: values for name, values in _OWN_SEARCHES.items() if name != "usps"},
+        _THREE,
+    ),
+    "greedy-margin": Method(
+        "hill climbing on the margin",
+        _ONE,
+        _single(structure="greedy-margin", **_DROPOUT),
+        _SMOOTH,
+        _OWN_SEARCHES,
+        _THREE,
     ),
     "greedy-left-out": Method(
         "hill climbing on the left-out margin",
@@ -229,31 +298,50 @@ METHODS = {
         _SMOOTH,
         _OWN_CLIMBING,
     ),
-    "annealed-margin": Method(
-        "simulated annealing on the margin", _ONE, _single(structure="annealed-margin", **_DROPOUT), _SMOOTH
+    "annealed-margin": Method("simulated annealing on the margin", _ONE, _annealed, _SMOOTH, _OWN_SEARCHES, _THREE),
+    "k-dependence": Method(
+        "two extra parents", _SEVERAL, _single(structure="k-dependence", **_DROPOUT), _SMOOTH, _OWN_PAIRS, _THREE
     ),
-    "k-dependence": Method("two extra parents", _SEVERAL, _single(structure="k-dependence", **_DROPOUT), _SMOOTH),
     "ensemble-probability": Method(
         "10 searched trees, mean probability",
         _SEVERAL,
-        _ensemble(of={"structure": "subset", **_DROPOUT}, n_members=10, combine="probability"),
+        _ensemble(of=_SEARCHED, n_members=10, combine="probability"),
         _SMOOTH,
+        _OWN_ENSEMBLE,
+        _THREE,
     ),
     "ensemble-log": Method(
         "10 searched trees, mean log-probability",
         _SEVERAL,
-        _ensemble(of={"structure": "subset", **_DROPOUT}, n_members=10),
+        _ensemble(of=_SEARCHED, n_members=10),
         _SMOOTH,
+        _OWN_ENSEMBLE,
+        _THREE,
+    ),
+    "ensemble-weighted": Method(
+        "10 searched trees, weights fitted", _SEVERAL, _weighted, _SMOOTH, _OWN_ENSEMBLE, _THREE
+    ),
+    "ensemble-distribution": Method(
+        "10 trees drawn from one search, mean log-probability",
+        _SEVERAL,
+        _ensemble(of=_SEARCHED, n_members=10, members="distribution"),
+        _SMOOTH,
+        _OWN_ENSEMBLE,
+        _THREE,
     ),
     "ensemble-joint": Method(
         "10 searched trees, trained jointly",
         _SEVERAL,
         _ensemble(of={"structure": "subset", **_COVER}, n_members=10, training="joint"),
         _JOINT,
+        _OWN_JOINT,
+        _THREE,
     ),
-    "climbed-joint": Method("hill-climbed trees, trained jointly", _SEVERAL, _climbed, _CLIMBED, _OWN_CLIMBED, _TWO),
+    "climbed-joint": Method("hill-climbed trees, trained jointly", _SEVERAL, _climbed, _CLIMBED, _OWN_CLIMBED),
     "trees-joint": Method("trees of the best pairs, trained jointly", _SEVERAL, _trees, _TREES, _OWN_TREES, _THREE),
-    "cover-joint": Method("a cover of pairs, trained jointly", _SEVERAL, _cover, _JOINT, _OWN_JOINT),
-    "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, _PENALTIES, _OWN_PENALTIES, _ONCE),
-    "boosting": Method("histogram gradient boosting", _BASELINE, _boosting, _ROUNDS, _OWN_ROUNDS, _ONCE),
+    "cover-joint": Method("a cover of pairs, trained jointly", _SEVERAL, _cover, _JOINT, _OWN_JOINT, _THREE),
+    "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, _PENALTIES, own_seeds=_ONCE),
+    "boosting": Method(
+        "histogram gradient boosting", _BASELINE, _boosting, _ROUNDS, _OWN_ROUNDS, _ONCE_WITHOUT_STOPPING
+    ),
 }

@@ -77,9 +77,9 @@ def test_data_sets_may_have_values_and_seeds_of_their_own():
     method = METHODS["greedy-left-out"]
     assert len(method.grid("letter")) == 4
     assert {options["max_parents"] for options in method.grid("mnist")} == {64}
-    assert METHODS["climbed-joint"].n_seeds("mnist", 5) == 2
-    assert METHODS["climbed-joint"].n_seeds("mnist", 1) == 1
-    assert METHODS["climbed-joint"].n_seeds("usps", 5) == 5
+    assert METHODS["trees-joint"].n_seeds("mnist", 5) == 3
+    assert METHODS["trees-joint"].n_seeds("mnist", 1) == 1
+    assert METHODS["trees-joint"].n_seeds("usps", 5) == 5
 
 
 def test_fewer_seeds_are_selected_with_the_same_one(monkeypatch):
@@ -90,9 +90,9 @@ def test_fewer_seeds_are_selected_with_the_same_one(monkeypatch):
         return trials.Outcome(1.0, 1.0, 7)
 
     monkeypatch.setattr(comparison, "run_trial", invent)
-    *_, line = comparison.compare("mnist", "climbed-joint")
-    assert asked == [(5, "validation"), (0, "test"), (1, "test")]
-    assert len(line.errors) == 2
+    *_, line = comparison.compare("mnist", "trees-joint")
+    assert asked == [(5, "validation"), (0, "test"), (1, "test"), (2, "test")]
+    assert len(line.errors) == 3
 
 
 def test_words_among_the_options_are_written(tmp_path):

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from benchmarks.beyond.left_out import AveragedTables, WeightedEnsemble, fit_weights
+from tanager import TANClassifier, TANEnsembleClassifier
+
+
+@pytest.fixture
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600, 20:40], y[:600]
+
+
+@pytest.fixture
+def chow_liu():
+    return TANClassifier(structure="chow-liu", epochs=20, batch_size=50, parent_dropout=0.2, binning="quantile")
+
+
+def test_averaged_tables_are_those_of_a_network(digits, chow_liu):
+    X, y = digits
+    model = AveragedTables(chow_liu, seed=0).fit(X, y)
+    plain = TANClassifier(structure="chow-liu", parameters="ml", binning="quantile").fit(X, y)
+    assert (model.network_.parents == plain.network_.parents).all()
+    for feature in range(X.shape[1]):
+        assert np.allclose(model.network_.cpt(feature).sum(axis=1), 1.0, atol=1e-5)
+    assert np.mean(model.predict(X) == y) > 0.9
+
+
+def test_only_the_second_half_is_averaged(digits, chow_liu):
+    X, y = digits
+    of_last = AveragedTables(chow_liu.set_params(epochs=1), seed=0).fit(X, y)
+    of_all = AveragedTables(chow_liu.set_params(epochs=3), seed=0).fit(X, y)
+    assert not np.allclose(of_last.network_.cpt(5), of_all.network_.cpt(5))
+    assert np.isfinite(of_all.network_.log_prior).all()
+    assert np.exp(of_all.network_.log_prior).sum() == pytest.approx(1.0)
+
+
+def test_weights_prefer_the_member_that_knows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 400)
+    knows = np.log(np.full((400, 3), 0.2))
+    knows[np.arange(400), np.where(rng.random(400) < 0.6, y, (y + 1) % 3)] = np.log(0.6)
+    guesses = np.log(rng.dirichlet(np.ones(3), 400))
+    weights = fit_weights(np.array([knows, guesses]), y)
+    assert weights[0] == pytest.approx(1.0, abs=0.15)
+    assert 0.0 <= weights[1] < 0.15
+
+
+def test_weights_do_not_do_worse_than_equal_ones():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 4, 300)
+    log_joints = rng.normal(size=(5, 300, 4))
+    log_joints[:, np.arange(300), y] += 1.0
+
+    def loss(weights):
+        summed = np.tensordot(weights, log_joints, 1)
+        return np.mean(np.log(np.exp(summed).sum(axis=1)) - summed[np.arange(300), y])
+
+    fitted = fit_weights(log_joints, y)
+    assert loss(fitted) < loss(np.full(5, 0.2))
+    for step in np.eye(5) * 1e-2:
+        assert loss(fitted) <= loss(fitted + step)
+
+
+def test_a_weighted_ensemble_predicts(digits, chow_liu):
+    X, y = digits
+    member = chow_liu.set_params(structure="subset")
+    model = WeightedEnsemble(TANEnsembleClassifier(member, n_members=3, random_state=0)).fit(X, y)
+    assert len(model.weights_) == 3
+    assert (model.weights_ >= 0).all()
+    assert np.mean(model.predict(X) == y) > 0.9
