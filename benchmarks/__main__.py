@@ -31,7 +31,6 @@ SECTIONS = (
     "memory",
     "words",
     "start",
-    "size",
 )
 
 

@@ -10,8 +10,9 @@ import argparse
 from pathlib import Path
 
 from benchmarks.beyond.comparison import N_SEEDS, Line, compare
-from benchmarks.beyond.methods import METHODS
+from benchmarks.beyond.methods import COMPARED
 from benchmarks.beyond.page import write_page
+from benchmarks.beyond.sizes import Point, size_curve
 from benchmarks.beyond.trials import NotFinishedError
 
 DATASETS = ("letter", "satimage", "usps", "mnist")
@@ -22,21 +23,29 @@ def main(arguments: list[str] | None = None) -> None:
     """Compare, print and write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beyond", description=__doc__)
     parser.add_argument("datasets", nargs="*", help=f"default: {' '.join(DATASETS)}")
-    parser.add_argument("--method", action="append", choices=list(METHODS), help="default: all")
+    parser.add_argument("--method", action="append", choices=COMPARED, help="default: all, and error over size")
     parser.add_argument("--seeds", type=int, default=N_SEEDS)
     parser.add_argument("--page", type=Path, default=PAGE, help="file to write")
     parser.add_argument("--finished", action="store_true", help="train nothing: only what was finished before")
     parser.add_argument("--no-page", action="store_true", help="only run and print")
     options = parser.parse_args(arguments)
     lines: dict[str, list[Line]] = {}
+    curves: dict[str, list[Point]] = {}
     for dataset in options.datasets or DATASETS:
-        for method in options.method or METHODS:
+        for method in options.method or COMPARED:
             try:
                 lines.setdefault(dataset, []).append(_compare(dataset, method, options.seeds, options.finished))
             except NotFinishedError:
                 print(f"{dataset}, {method}: not finished")
+        if options.method:
+            continue
+        print(f"{dataset}, error over size", flush=True)
+        try:
+            curves[dataset] = size_curve(dataset, only_finished=options.finished)
+        except NotFinishedError:
+            print(f"{dataset}, error over size: not finished")
     if not options.no_page:
-        write_page(lines, options.page)
+        write_page(lines, curves, options.page)
         print(f"written to {options.page}")
 
 

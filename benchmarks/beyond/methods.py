@@ -60,7 +60,7 @@ _DROPOUT: Options = {"parent_dropout": 0.2}
 _SEARCHED: Options = {"structure": "subset", **_DROPOUT}
 _COVER: Options = {"lam": 100.0, "eta": 1.0, "parent_dropout": 0.2, "learning_rate": 0.3}
 
-_ONE, _SEVERAL, _BASELINE = "one network", "several networks", "baseline"
+_ONE, _SEVERAL, _BASELINE, _CURVE = "one network", "several networks", "baseline", "curve"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Method:
     Attributes
     ----------
     title : str
-    group : {"one network", "several networks", "baseline"}
+    group : {"one network", "several networks", "baseline", "curve"}
     make : callable
         From data set, options and seed to an estimator.
     tuning : Tuning
@@ -197,6 +197,9 @@ METHODS = {
     "free-arborescence": Method(
         "free, a forest at every step, dropout, smoothness", _ONE, _free("arborescence"), values.FREE, values.USUAL
     ),
+    "free-sized": Method(
+        "free, projected once, with a price on size", _CURVE, _free("project"), values.SIZED, values.FEWER
+    ),
     "greedy-conditional": Method(
         "hill climbing on the conditional likelihood",
         _ONE,
@@ -265,3 +268,6 @@ METHODS = {
     "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, values.PENALTIES, values.ONE),
     "boosting": Method("histogram gradient boosting", _BASELINE, _boosting, values.ROUNDS, values.ONE_WITHOUT_STOPPING),
 }
+
+COMPARED = tuple(name for name, method in METHODS.items() if method.group != _CURVE)
+"""Methods that have a line in the tables."""

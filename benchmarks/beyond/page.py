@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.beyond.comparison import Line
 from benchmarks.beyond.methods import METHODS
+from benchmarks.beyond.sizes import FIGURE, N_SEEDS, Point, curve_table, draw_sizes
 from tanager.files import written_whole
 
 PAPER = {"letter": 8.73, "satimage": 9.31, "usps": 2.10, "mnist": 3.29}
@@ -29,8 +30,17 @@ between test sets (that of one test error is about 0.35 points on letter, 0.36 o
 mnist). Seconds are processor time of one fit, one thread. The paper's figures were selected on test rows."""
 
 
-def write_page(lines: Mapping[str, Sequence[Line]], path: Path) -> None:
-    """Write the page; remarks from ``beyond-notes.md`` beside it are put in."""
+_SIZES = """\
+Mean of {n_seeds} seeds and its standard error. The options are those of the free tree that is projected once (in the
+tables above); only the price changes, and nothing is selected by it.
+
+![error over the number of parameters](figures/{figure}.svg)
+
+{table}"""
+
+
+def write_page(lines: Mapping[str, Sequence[Line]], curves: Mapping[str, Sequence[Point]], path: Path) -> None:
+    """Write the page and its picture; remarks from ``beyond-notes.md`` beside it are put in."""
     n_seeds = max(len(line.errors) for of_dataset in lines.values() for line in of_dataset)
     parts = [_TEXT.format(n_seeds=n_seeds), "## Summary", _summary(lines)]
     notes = path.with_name("beyond-notes.md")
@@ -38,6 +48,10 @@ def write_page(lines: Mapping[str, Sequence[Line]], path: Path) -> None:
         parts.append(notes.read_text(encoding="utf-8").strip())
     for dataset, of_dataset in lines.items():
         parts += [f"## {dataset}", _table(of_dataset)]
+    if curves:
+        draw_sizes(curves, lines, path.parent / "figures")
+        about = _SIZES.format(n_seeds=N_SEEDS, figure=FIGURE, table=curve_table(curves))
+        parts += ["## Error over size", about]
     with written_whole(path) as temporary:
         temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 

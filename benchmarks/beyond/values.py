@@ -84,7 +84,18 @@ CLIMBED = Tuning(
         "mnist": {"n_members": (24,), "max_parents": (24,), **_WIDE},
     },
 )
-TREES = Tuning({"n_members": (30,), **_FEW}, {"mnist": {"n_members": (40,), **_WIDE}})
+TREES = Tuning(
+    {"n_members": (30,), **_FEW},
+    {
+        "letter": {"n_members": (8,), **_JOINT},
+        "satimage": {"n_members": (18,), "gamma": (10.0, 30.0), "smoothness": (0.03,)},
+        "mnist": {"n_members": (40,), **_WIDE},
+    },
+)
+SIZED = Tuning(
+    {"lam": (30.0,), "gamma": (5.0,), "smoothness": (0.01,)},
+    {"satimage": _SMOOTHER, "usps": _USPS, "mnist": _SHORT},
+)
 PENALTIES = Tuning({"C": (0.03, 0.1, 0.3, 1.0)})
 ROUNDS = Tuning(
     {"learning_rate": (0.05, 0.1), "max_iter": (100, 300)},

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from joblib import Memory
 
-from benchmarks.beyond import comparison, methods, trials
+from benchmarks.beyond import comparison, methods, sizes, trials
 from benchmarks.beyond.__main__ import main
 from benchmarks.beyond.methods import METHODS, make_model
 from benchmarks.beyond.page import write_page
@@ -97,7 +97,7 @@ def test_fewer_seeds_are_selected_with_the_same_one(monkeypatch):
 
 def test_words_among_the_options_are_written(tmp_path):
     line = comparison.Line("nb", [{"candidates": "random", "lam": 10.0}], 1.0, [2.0, 4.0], 1.0, 7)
-    write_page({"letter": [line]}, tmp_path / "page.md")
+    write_page({"letter": [line]}, {}, tmp_path / "page.md")
     assert "| naive Bayes | candidates random, lam 10 | 1.00 | 3.00 ± 1.00 | 2 |" in (tmp_path / "page.md").read_text()
 
 
@@ -106,3 +106,23 @@ def test_options_do_not_follow_the_defaults():
     changeable = {"gamma", "lam", "learning_rate", "epochs", "parent_dropout", "smoothness", "shrinkage", "candidates"}
     assert changeable <= methods._FIXED.keys() | {"epochs"}
     assert model.get_params()["learning_rate"] == 0.1
+
+
+def test_the_curve_of_sizes_has_its_table_and_its_picture(tmp_path, monkeypatch):
+    def invent(dataset, fold, method, options, seed, part):
+        assert part == "test"
+        return trials.Outcome(5.0 + seed + options["size_penalty"] / 10, 1.0, int(1000 - 9 * options["size_penalty"]))
+
+    monkeypatch.setattr(sizes, "run_trial", invent)
+    points = sizes.size_curve("letter")
+    assert [point.size_penalty for point in points] == list(sizes.PRICES)
+    assert points[-1] == (100.0, 100.0, pytest.approx(16.0), pytest.approx(1 / np.sqrt(3)))
+    line = comparison.Line("nb", [{"lam": 10.0}], 1.0, [2.0, 4.0], 1.0, 7)
+    write_page({"letter": [line]}, {"letter": points}, tmp_path / "page.md")
+    assert "| 100 | 100 | 16.00 ± 0.58 |" in (tmp_path / "page.md").read_text()
+    assert "letter" in (tmp_path / "figures" / f"{sizes.FIGURE}.svg").read_text()
+
+
+def test_methods_of_the_curve_have_no_line_in_the_tables():
+    assert "free-sized" in METHODS
+    assert "free-sized" not in methods.COMPARED
