@@ -128,6 +128,25 @@ def test_weights_count_as_repeated_rows(numbers):
         assert weighted.parents_.tolist() == half.parents_.tolist()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"structure": "greedy-left-out"},
+        {"structure": "tree", "screening": "margin"},
+        {"structure": "tree", "screening": "conditional"},
+    ],
+)
+def test_whole_weights_are_repeated_rows_where_a_row_is_left_out(options):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 3, (60, 5)), rng.integers(0, 3, 60)
+    weight = rng.integers(1, 5, 60)
+    fixed = {"parameters": "ml", "binning": "none"} | options
+    weighted = TANClassifier(**fixed).fit(X, y, sample_weight=weight)
+    repeated = TANClassifier(**fixed).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.parents_.tolist() == repeated.parents_.tolist()
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
+
+
 def test_progress_is_told(numbers, capsys):
     fit(numbers, GreedySearch("margin", max_moves=2), parameters="ml", verbose=1)
     assert "move 2  score" in capsys.readouterr().err

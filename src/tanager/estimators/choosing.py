@@ -21,8 +21,7 @@ from scipy.optimize import minimize_scalar
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.defaults import GIVEN, Preset
 from tanager.estimators.fitting import Rows
-from tanager.model import Network, can_temper, temper
-from tanager.training import count_rows
+from tanager.model import Network, can_temper, count_rows, temper
 
 LogJoint = Callable[[IntArray], FloatArray]
 """From codes to the log-joint: what a fit leaves for a choice."""

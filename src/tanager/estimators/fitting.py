@@ -18,6 +18,7 @@ from tanager.model import (
     ParentDistribution,
     check_memory,
     class_log_prior,
+    count_rows,
     make_layout,
     table_log_frequencies,
 )
@@ -31,7 +32,6 @@ from tanager.training import (
     Problem,
     Start,
     TrainingSettings,
-    count_rows,
     initial_state,
     keep_structure,
     make_problem,
@@ -39,8 +39,6 @@ from tanager.training import (
     train,
 )
 from tanager.training.progress import ProgressBar
-
-_LEAST = 1e-12  # probability below which candidates are alike
 
 
 class Rows(NamedTuple):
@@ -138,7 +136,7 @@ def fit_jointly(
     distribution = structure_of(state, layout)
     chosen = distribution.most_probable()
     if is_free:
-        chosen = maximum_arborescence(layout.parent_sets, np.log(distribution.probabilities + _LEAST))
+        chosen = maximum_arborescence(layout.parent_sets, distribution.log_probabilities)
         if not settings.is_forest:
             keep_structure(state, chosen)
             train(state, layout, problem, loss, settings.for_refit(), noise, n_threads=n_threads, base=base)

@@ -8,6 +8,7 @@ from tanager.model.pair_scores import PAIR_SCORES, pair_scores
 from tanager.model.parent_distribution import ParentDistribution
 from tanager.model.queries import Marginals
 from tanager.model.tempering import can_temper, temper
+from tanager.model.weights import count_rows
 
 __all__ = [
     "PAIR_SCORES",
@@ -21,6 +22,7 @@ __all__ = [
     "check_memory",
     "class_log_prior",
     "conditional_mutual_information",
+    "count_rows",
     "make_layout",
     "pair_scores",
     "table_log_frequencies",

@@ -28,6 +28,7 @@ from tanager.kernels.moves import (
 )
 from tanager.model.layout import Layout, check_bytes
 from tanager.model.maximum_likelihood import class_log_prior
+from tanager.model.weights import count_rows
 
 _BYTES_PER_ENTRY = 16  # the counts, and two tables of logarithms
 
@@ -115,7 +116,8 @@ def make_scorer(
         Added to every cell.
     is_left_out : bool
         Whether the tables that a row meets for its own class are counted without it, so that large tables are not
-        rated by rows that they have seen. It is left out as one row of mean weight, and only for its own class.
+        rated by rows that they have seen. It is left out as one row (of mean weight, where weights are no whole
+        numbers), and only for its own class.
     max_rows : int, optional
         Number of rows to score, evenly spread over all; tables are counted from all rows.
     crew : Crew, optional
@@ -137,7 +139,7 @@ def make_scorer(
         return arena
 
     theta = logs(0.0)
-    own = logs(float(np.mean(weight))) if is_left_out else theta
+    own = logs(float(weight.sum()) / count_rows(weight)) if is_left_out else theta
     prior = class_log_prior(y, weight, layout.n_classes, smoothing).astype(np.float32)
     scored = spread_rows(len(y), max_rows)
     columns = np.zeros((codes.shape[1] + 1, len(scored)), np.int32)

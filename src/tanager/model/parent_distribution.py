@@ -12,6 +12,8 @@ from tanager._types import FloatArray
 from tanager.kernels.parents import parent_probabilities
 from tanager.structure import ParentSets, members_of
 
+_LEAST = 1e-12
+
 
 @dataclass(frozen=True)
 class ParentDistribution:
@@ -42,6 +44,11 @@ class ParentDistribution:
         out = np.empty(len(self.phi))
         parent_probabilities(self.phi, self.parent_sets.ptr, out)
         return out
+
+    @property
+    def log_probabilities(self) -> FloatArray:
+        """Log-probability of every candidate, float64[E]; finite, so that candidates below 1e-12 are alike."""
+        return np.log(self.probabilities + _LEAST)
 
     def most_probable(self) -> NDArray[np.int64]:
         """Index of the most probable candidate of each feature; the first of equal ones."""

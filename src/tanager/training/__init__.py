@@ -4,7 +4,7 @@ from tanager.training.history import History
 from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
 from tanager.training.parent_path import ParentPath
-from tanager.training.problem import Problem, count_rows, make_problem
+from tanager.training.problem import Problem, make_problem
 from tanager.training.pulls import FeatureTables
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import Start, TrainState, initial_state, keep_structure, structure_of
@@ -27,7 +27,6 @@ __all__ = [
     "TrainState",
     "TrainingDivergedError",
     "TrainingSettings",
-    "count_rows",
     "initial_state",
     "keep_structure",
     "make_problem",

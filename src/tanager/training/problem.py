@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import FloatArray, IntArray
+from tanager.model import count_rows
 
 _MOST_MERGED_STEPS = 50
 
@@ -49,17 +50,6 @@ class Problem:
     def is_full_batch(self) -> bool:
         """Whether each step sees all rows."""
         return self.batch_size >= len(self.y)
-
-
-def count_rows(weight: FloatArray) -> float:
-    """Number of rows that weights stand for: their sum if they are whole numbers, else how many there are.
-
-    Examples
-    --------
-    >>> count_rows(np.array([2.0, 3.0])), count_rows(np.array([0.2, 0.3]))
-    (5.0, 2.0)
-    """
-    return float(weight.sum()) if (weight == np.floor(weight)).all() else float(len(weight))
 
 
 def make_problem(
