@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 from sklearn.datasets import load_digits, load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
 from tanager import TANClassifier, TANEnsembleClassifier
 from tanager.data import as_table
+from tanager.training import GreedySearch
 
 
 @pytest.fixture(scope="module")
@@ -105,15 +107,13 @@ def test_every_way_makes_valid_members_and_beats_chance(digits, members, trainin
 
 def test_joint_training_minimises_the_loss_of_the_average(digits):
     X, y, _, _ = digits
-    loss = {"loss": "conditional", "epochs": 12}
-    losses = []
-    for training in ("separate", "joint"):
-        ensemble = TANEnsembleClassifier(
-            TANClassifier("random", **loss), n_members=4, training=training, random_state=0
-        ).fit(X, y)
-        losses.append(-np.log(ensemble.predict_proba(X)[np.arange(len(y)), y]).mean())
-    # Each separate member is sure by itself, so that it may be sure of other things; jointly they share the work.
-    assert ensemble.estimators_[0].history_["loss"][-1] == pytest.approx(losses[1], rel=0.5)
+    template = TANClassifier("random", loss="conditional", epochs=12)
+    ensemble = TANEnsembleClassifier(template, n_members=4, training="joint", random_state=0).fit(X, y)
+    of_average = -ensemble.predict_log_proba(X)[np.arange(len(y)), y].mean()
+    of_members = [-member.predict_log_proba(X)[np.arange(len(y)), y].mean() for member in ensemble.estimators_]
+    # What falls in training is the loss of the average; that of the members is nobody's concern.
+    assert ensemble.estimators_[0].history_["loss"][-1] == pytest.approx(of_average, rel=0.5)
+    assert min(of_members) > 5 * of_average
     singles = [member.score(X, y) for member in ensemble.estimators_]
     assert ensemble.score(X, y) > np.mean(singles)
 
@@ -170,3 +170,60 @@ def test_options_that_do_not_go_together(estimator, options, message):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=message):
         TANEnsembleClassifier(estimator, **options).fit(X, y)
+
+
+def test_members_drawn_from_a_search_that_allows_cycles(digits):
+    X, y, _, _ = digits
+    ensemble = TANEnsembleClassifier(
+        TANClassifier("pseudo", epochs=2), members="distribution", n_members=3, random_state=0
+    ).fit(X, y)
+    assert not all(member.network_.is_bayesian_network for member in ensemble.estimators_)
+    assert ensemble.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("option", [{"smoothness": 1.0}, {"shrinkage": 5.0}])
+def test_pulls_that_one_tree_takes_are_no_error_of_the_ensemble(option):
+    X, y = load_iris(return_X_y=True)
+    member = TANClassifier(epochs=2, **option)
+    member.fit(X, y)
+    ensemble = TANEnsembleClassifier(member, n_members=2, random_state=0).fit(X, y)
+    assert ensemble.options_.get("learning_rate", 0.1) * next(iter(option.values())) <= 1.0
+
+
+def test_pulls_that_no_tree_takes_are_refused_at_once():
+    with pytest.raises(ValueError, match=r"smoothness=9.0 and learning_rate="):
+        TANEnsembleClassifier(TANClassifier(smoothness=9.0)).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("combine", ["log", "probability"])
+def test_log_probabilities_of_clear_cases_stay_finite(combine):
+    X, y = np.repeat([[0], [1]], 300, axis=1), [0, 1]
+    X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)
+    member = TANClassifier("none", parameters="ml", binning="none")
+    ensemble = TANEnsembleClassifier(member, n_members=2, combine=combine).fit(X, y)
+    expected = ensemble.estimators_[0].predict_log_proba(X)
+    assert expected.min() < -800
+    np.testing.assert_allclose(ensemble.predict_log_proba(X), expected, rtol=1e-5, atol=1e-9)
+
+
+def test_wrong_options_are_named_though_the_structure_does_not_need_them(digits):
+    X, y, _, _ = digits
+    for option, message in {"candidates": "foo", "screening": "bar", "max_parents": -3}.items():
+        with pytest.raises(ValueError, match=f"{option} must be .*{message!r}"):
+            TANEnsembleClassifier(TANClassifier(**{option: message}), members="cover").fit(X, y)
+    with pytest.raises(TypeError, match="estimator must be a TANClassifier or None, got LogisticRegression"):
+        TANEnsembleClassifier(LogisticRegression()).fit(X, y)
+
+
+@pytest.mark.parametrize("members", ["search", "distribution", "trees"])
+def test_jobs_do_not_change_joint_searches(digits, members):
+    X, y, _, _ = digits
+    runs = []
+    for n_jobs in (1, 2):
+        search = GreedySearch("margin", max_moves=3) if members == "search" else "subset"
+        template = TANClassifier(search, candidates="random", max_parents=4, epochs=2)
+        ensemble = TANEnsembleClassifier(
+            template, n_members=2, members=members, training="joint", random_state=0, n_jobs=n_jobs
+        ).fit(X[:150], y[:150])
+        runs.append(ensemble.predict_proba(X))
+    np.testing.assert_array_equal(*runs)

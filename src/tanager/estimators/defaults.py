@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tanager.losses import Hybrid
 from tanager.training import TrainingSettings
-from tanager.training.settings import LARGEST_EXCHANGE
+from tanager.training.settings import LARGEST_EXCHANGE, LARGEST_SHRINKAGE
 
 if TYPE_CHECKING:
     from tanager.estimators.tan import TANClassifier
@@ -156,5 +156,15 @@ def missing_options(estimator: TANClassifier, preset: Preset, n_rows: float) -> 
     if isinstance(rate, Real):
         # A high learning rate of the user's must not make an option wrong that the user has not given.
         values["smoothness"] = min(values["smoothness"], LARGEST_EXCHANGE / max(float(rate), 1e-9))
+    # Nor may the high rate of a preset make an option of the user's wrong that is right for one tree.
+    usual = GIVEN_STRUCTURE["learning_rate"]
+    values["learning_rate"] = max(min(values["learning_rate"], _largest_rate(given)), usual)
     is_open = {name: value is None for name, value in given.items()} | {"structure": is_auto(estimator)}
     return {name: value for name, value in values.items() if is_open[name]}
+
+
+def _largest_rate(given: Options) -> float:
+    """The learning rate up to which the smoothness and the shrinkage that were given are allowed."""
+    limits = {"smoothness": LARGEST_EXCHANGE, "shrinkage": LARGEST_SHRINKAGE}
+    pulls = {name: value for name in limits if isinstance(value := given[name], Real) and float(value) > 0}
+    return min((limits[name] / float(value) for name, value in pulls.items()), default=math.inf)

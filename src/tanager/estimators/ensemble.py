@@ -29,7 +29,7 @@ from tanager.estimators.fitting import Rows
 from tanager.estimators.inputs import read_table
 from tanager.estimators.members import MEMBERS, TRAININGS, make_members, train_jointly, train_separately
 from tanager.estimators.options import check_options
-from tanager.estimators.probabilities import softmax_rows
+from tanager.estimators.probabilities import log_softmax_rows, softmax_rows
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.tan import TANClassifier
 from tanager.model import Network, average_networks
@@ -123,7 +123,7 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         """
         self._check_options()
         template = TANClassifier() if self.estimator is None else clone(self.estimator)
-        check_options(template)
+        check_options(template, self._presets(template))
         if template.calibrate and self.combine != "log":
             raise ValueError(f"calibrate=True needs combine='log', got combine={self.combine!r}")
         read_table(self, X, y, reset=True)
@@ -172,13 +172,17 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         how, training = ("search", "separate") if preset.is_single else self._ways(template)
         n_members = 1 if preset.is_single else self.n_members or default_members(rows.codes.shape[1], how)
         seeds = np.random.default_rng(seed).integers(np.iinfo(np.int32).max, size=n_members).tolist()
-        members = make_members(plan, how, rows, seeds)
+        members = make_members(plan, how, rows, seeds, self.n_jobs)
         is_joint = training == "joint" and not preset.is_closed_form
         return (train_jointly if is_joint else train_separately)(members, rows, self.n_jobs)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each class given each row, shape (N, C)."""
-        return np.log(self.predict_proba(X))
+        codes = self._encode(X)
+        if self.combine == "log":
+            return log_softmax_rows(self.average_.log_joint(codes))
+        of_members = [log_softmax_rows(member.network_.log_joint(codes)) for member in self.estimators_]
+        return np.logaddexp.reduce(of_members) - np.log(len(of_members))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class given each row, shape (N, C)."""
@@ -205,6 +209,8 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         return self.encoder_.encode(read_table(self, X, reset=False))
 
     def _check_options(self) -> None:
+        if not (self.estimator is None or isinstance(self.estimator, TANClassifier)):
+            raise TypeError(f"estimator must be a TANClassifier or None, got {self.estimator!r}")
         is_count = isinstance(self.n_members, (int, np.integer)) and not isinstance(self.n_members, bool)
         if self.n_members is not None and (not is_count or self.n_members < 1):
             raise ValueError(f"n_members must be a whole number of at least 1, or None, got {self.n_members!r}")

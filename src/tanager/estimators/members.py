@@ -18,6 +18,7 @@ from tanager.estimators.fitting import Rows, fit_jointly
 from tanager.estimators.options import is_free, make_loss, make_settings
 from tanager.estimators.preparing import lay_out
 from tanager.estimators.tan import TANClassifier
+from tanager.model import Layout
 from tanager.structure import maximum_arborescence
 from tanager.structure.covering import covering_paths, disjoint_trees
 from tanager.training import Noise
@@ -25,10 +26,10 @@ from tanager.training import Noise
 MEMBERS = ("search", "distribution", "trees", "cover")
 TRAININGS = ("separate", "joint")
 
-_LEAST = 1e-12  # probability below which candidates are alike
 
-
-def make_members(template: TANClassifier, how: str, rows: Rows, seeds: Sequence[int]) -> list[TANClassifier]:
+def make_members(
+    template: TANClassifier, how: str, rows: Rows, seeds: Sequence[int], n_jobs: int | None = None
+) -> list[TANClassifier]:
     """Unfitted members with the template's bins, categories and classes, one for each seed.
 
     Parameters
@@ -40,6 +41,8 @@ def make_members(template: TANClassifier, how: str, rows: Rows, seeds: Sequence[
     rows : Rows
     seeds : sequence of int
         With "trees" and "cover" there are fewer members than seeds if fewer hold all pairs.
+    n_jobs : int or None
+        Threads that count pairs for "trees", or search for "distribution".
     """
     if how == "search":
         return [_sibling(template, seed) for seed in seeds]
@@ -49,11 +52,12 @@ def make_members(template: TANClassifier, how: str, rows: Rows, seeds: Sequence[
         structures = [parents.tolist() for parents in covering_paths(rows.codes.shape[1], len(seeds), rng)]
     elif how == "trees":
         cards = template.encoder_.cards.astype(np.int64)
-        evidence = Evidence(rows, cards, len(template.classes_), template.smoothing, n_threads=1)
+        evidence = Evidence(rows, cards, len(template.classes_), template.smoothing, effective_n_jobs(n_jobs))
         scores = evidence.scores(template.screening)
         structures = [parents.tolist() for parents in disjoint_trees(scores, len(seeds), rng)]
     else:
-        structures = _draw_structures(_sibling(template, seeds[0]).fit_encoded(rows), len(seeds), rng)
+        searcher = _sibling(template, seeds[0]).set_params(n_jobs=n_jobs).fit_encoded(rows)
+        structures = _draw_structures(searcher, len(seeds), rng)
     return [
         _sibling(template, seed).set_params(structure=structure)
         for seed, structure in zip(seeds, structures, strict=False)
@@ -76,8 +80,11 @@ def train_jointly(members: Sequence[TANClassifier], rows: Rows, n_jobs: int | No
     if first.parameters != "gradient":
         raise ValueError(f"training='joint' needs parameters='gradient', got parameters={first.parameters!r}")
     seeds = [check_random_state(member.random_state).randint(np.iinfo(np.int32).max) for member in members]
+    layouts: list[Layout] = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(lay_out)(plan, rows, seed) for plan, seed in zip(plans, seeds, strict=True)
+    )
     fitted = fit_jointly(
-        [lay_out(plan, rows, seed) for plan, seed in zip(plans, seeds, strict=True)],
+        layouts,
         rows,
         make_loss(first),
         make_settings(first),
@@ -93,9 +100,9 @@ def train_jointly(members: Sequence[TANClassifier], rows: Rows, n_jobs: int | No
 
 
 def _draw_structures(searcher: TANClassifier, n_draws: int, rng: np.random.Generator) -> list[Any]:
-    """Structures drawn from what a search learned; without cycles if its result has none by construction."""
+    """Structures drawn from what a search learned; without cycles unless the search allows them."""
     distribution = searcher._distribution
-    sets, log_probability = distribution.parent_sets, np.log(distribution.probabilities + _LEAST)
+    sets, log_probability = distribution.parent_sets, distribution.log_probabilities
     structures = []
     for _ in range(n_draws):
         perturbed = log_probability + rng.gumbel(size=len(log_probability))
@@ -103,7 +110,7 @@ def _draw_structures(searcher: TANClassifier, n_draws: int, rng: np.random.Gener
             chosen = maximum_arborescence(sets, perturbed)
         else:
             chosen = np.array([lo + perturbed[lo:hi].argmax() for lo, hi in pairwise(sets.ptr)])
-        structures.append(sets.keep(chosen) if len(sets.pairs) else sets.select(chosen).tolist())
+        structures.append(sets.keep(chosen))
     return structures
 
 
@@ -111,6 +118,6 @@ def _sibling(template: TANClassifier, seed: int) -> TANClassifier:
     """A member with the template's options, bins, categories and classes, and a random state of its own."""
     member = clone(template).set_params(random_state=seed)
     for name, value in vars(template).items():
-        if name.endswith("_") or name in ("feature_names_in_", "n_features_in_"):
+        if name.endswith("_"):
             setattr(member, name, value)
     return member

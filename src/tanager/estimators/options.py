@@ -7,6 +7,7 @@ below that uses it to say.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,15 @@ from numpy.typing import NDArray
 
 from tanager.data import Binning, MDLPBinning, MixedBinning, QuantileBinning
 from tanager.data.binning import check_max_bins
-from tanager.estimators.defaults import is_auto, presets_of, with_preset
+from tanager.estimators.defaults import Preset, is_auto, presets_of, with_preset
 from tanager.losses import ConditionalLikelihood, Hybrid, Loss, Margin, NegativeLogLikelihood
+from tanager.model import PAIR_SCORES
 from tanager.training import TrainingSettings
 
 if TYPE_CHECKING:
     from tanager.estimators.tan import TANClassifier
+
+CANDIDATES = ("random", "screened", "mixed", "all")
 
 _NO_FORESTS = ("pseudo", "k-dependence")
 
@@ -46,8 +50,8 @@ _NUMBERS = (
 )
 
 
-def check_options(estimator: TANClassifier) -> None:
-    """Refuse wrong options, whichever preset will be chosen."""
+def check_options(estimator: TANClassifier, presets: Sequence[Preset] | None = None) -> None:
+    """Refuse wrong options, whichever preset will be chosen; None is those of one tree."""
     for name, allowed in {"choose": (True, False), "calibrate": (None, True, False)}.items():
         if getattr(estimator, name) not in allowed:
             raise ValueError(f"{name} must be one of {allowed}, got {getattr(estimator, name)!r}")
@@ -57,9 +61,27 @@ def check_options(estimator: TANClassifier) -> None:
         )
     if estimator.calibrate and isinstance(estimator.structure, str) and estimator.structure in _NO_FORESTS:
         raise ValueError(f"calibrate=True needs a forest, which structure={estimator.structure!r} does not promise")
-    for preset in presets_of(estimator):
+    for preset in presets_of(estimator) if presets is None else presets:
         plan = with_preset(estimator, preset, n_rows=1.0)
         make_settings(plan), make_loss(plan)
+    _check_search(estimator)
+
+
+def _check_search(estimator: TANClassifier) -> None:
+    """Refuse wrong options of a search space, whether or not this structure goes by them."""
+    for name, least in {"max_parents": 1, "max_table_size": 0}.items():
+        value = getattr(estimator, name)
+        if int(value) != value or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    words = {
+        "candidates": (None, *CANDIDATES),
+        "screening": tuple(PAIR_SCORES),
+        "free": ("project", "arborescence"),
+    }
+    for name, known in words.items():
+        value = getattr(estimator, name)
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
 
 
 def make_settings(estimator: TANClassifier) -> TrainingSettings:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._types import FloatArray, IntArray
 from tanager.data import TableEncoder
 from tanager.estimators.inputs import read_table
-from tanager.estimators.probabilities import softmax_rows
+from tanager.estimators.probabilities import log_softmax_rows, softmax_rows
 from tanager.model import Network
 
 
@@ -31,10 +30,7 @@ class PredictingMixin:
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each class given each row, shape (N, C)."""
-        log_proba = self.predict_joint_log_proba(X)
-        log_proba -= log_proba.max(axis=1, keepdims=True)
-        log_proba -= np.log(np.exp(log_proba).sum(axis=1, keepdims=True))
-        return log_proba
+        return log_softmax_rows(self.predict_joint_log_proba(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class given each row, shape (N, C)."""

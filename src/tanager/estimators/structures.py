@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tanager.estimators.defaults import AUTO
 from tanager.estimators.evidence import Evidence
 from tanager.estimators.options import check_image_shape
-from tanager.model import PAIR_SCORES
 from tanager.structure import (
     PairRule,
     ParentSets,
@@ -42,7 +41,6 @@ STRUCTURES = (
     *(AUTO, "none", "random", "chow-liu", "tree", "subset", "all", "nearest", "k-dependence", "free", "pseudo"),
     *SEARCHES,
 )
-CANDIDATES = ("random", "screened", "mixed", "all")
 
 _IMAGE_ORDERINGS: dict[str, Callable[[tuple[int, int]], NDArray[np.int64]]] = {
     "A": row_wise,
@@ -67,7 +65,6 @@ def make_parent_sets(estimator: TANClassifier, evidence: Evidence, rng: np.rando
             f"structure must be one of {', '.join(map(repr, STRUCTURES))}, a list of parents, a ParentSets, a "
             f"GreedySearch or an AnnealedSearch, got {structure!r}"
         )
-    _check_words(estimator)
     if structure == "nearest":
         check_image_shape(estimator.image_shape, n_features, "structure='nearest'")
     if n_features == 1 or structure == "none":
@@ -153,26 +150,8 @@ def _n_random(candidates: str, k: int) -> int:
     return k // 2 if candidates == "mixed" else 0
 
 
-def _check_words(estimator: TANClassifier) -> None:
-    """Refuse words for options that do not exist, whether or not this structure goes by them."""
-    _clip_max_parents(estimator.max_parents, 1)
-    if int(estimator.max_table_size) != estimator.max_table_size or estimator.max_table_size < 0:
-        raise ValueError(f"max_table_size must be a whole number from 0 on, got {estimator.max_table_size!r}")
-    words = {
-        "candidates": (None, *CANDIDATES),
-        "screening": tuple(PAIR_SCORES),
-        "free": ("project", "arborescence"),
-    }
-    for name, known in words.items():
-        value = getattr(estimator, name)
-        if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
-
-
 def _clip_max_parents(max_parents: int, n_features: int) -> int:
     """As many candidates as there can be: a table of few features is no error."""
-    if int(max_parents) != max_parents or max_parents < 1:
-        raise ValueError(f"max_parents must be a whole number of at least 1, got {max_parents!r}")
     return max(1, min(int(max_parents), n_features - 1))
 
 

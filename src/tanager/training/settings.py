@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from tanager._types import Adam
 
+LARGEST_SHRINKAGE = 1.0  # of shrinkage times learning rate: above it tables swing
 LARGEST_EXCHANGE = 0.2  # of smoothness times learning rate: above it diffusion swings
 
 _REFIT_RATE = 0.3  # learning rate of a refit, as a share of that of the search
@@ -104,9 +105,13 @@ class TrainingSettings:
                 raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
         if self.smoothness * self.learning_rate > LARGEST_EXCHANGE:
             raise ValueError(
-                f"smoothness times learning_rate must be at most {LARGEST_EXCHANGE}, got smoothness={self.smoothness!r}"
+                f"smoothness times learning_rate must be at most {LARGEST_EXCHANGE}, got "
+                f"smoothness={self.smoothness!r} and learning_rate={self.learning_rate!r}"
             )
-        if self.shrinkage * self.learning_rate > 1.0:
-            raise ValueError(f"shrinkage times learning_rate must be at most 1, got shrinkage={self.shrinkage!r}")
+        if self.shrinkage * self.learning_rate > LARGEST_SHRINKAGE:
+            raise ValueError(
+                f"shrinkage times learning_rate must be at most {LARGEST_SHRINKAGE:g}, got "
+                f"shrinkage={self.shrinkage!r} and learning_rate={self.learning_rate!r}"
+            )
         if self.optimiser not in ("dense", "selected"):
             raise ValueError(f"optimiser must be 'dense' or 'selected', got {self.optimiser!r}")

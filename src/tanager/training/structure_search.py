@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral, Real
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -38,7 +39,7 @@ class Found(NamedTuple):
 
     selected: NDArray[np.int64]  # int64[D]: candidate of each feature
     score: float
-    n_moves: int  # moves made
+    n_moves: int  # moves made by hill climbing, moves tried by annealing
 
 
 class StructureSearch(Protocol):
@@ -170,8 +171,9 @@ class AnnealedSearch:
     def __post_init__(self) -> None:
         _check_score(self.score, self.gamma)
         _check_limits(n_moves=self.n_moves, max_rows=self.max_rows)
-        if len(self.temperature) != 2 or not all(math.isfinite(t) and t > 0 for t in self.temperature):
-            raise ValueError(f"temperature must be two finite numbers above 0, got {self.temperature!r}")
+        pair = self.temperature if isinstance(self.temperature, (tuple, list)) else ()
+        if len(pair) != 2 or not all(map(_is_above_zero, pair)):
+            raise ValueError(f"temperature must be a pair of finite numbers above 0, got {self.temperature!r}")
 
     def run(
         self,
@@ -266,14 +268,18 @@ def _start(layout: Layout) -> NDArray[np.int64]:
     return maximum_arborescence(layout.parent_sets, (layout.parent_sets.parents < 0).astype(np.float64))
 
 
+def _is_above_zero(value: object) -> bool:
+    return isinstance(value, Real) and math.isfinite(value) and float(value) > 0
+
+
 def _check_score(score: str, gamma: float) -> None:
     if score not in ("conditional", "margin"):
         raise ValueError(f"score must be 'conditional' or 'margin', got {score!r}")
-    if not math.isfinite(gamma) or gamma <= 0:
+    if not _is_above_zero(gamma):
         raise ValueError(f"gamma must be a finite number above 0, got {gamma!r}")
 
 
 def _check_limits(**limits: int | None) -> None:
     for name, value in limits.items():
-        if value is not None and (int(value) != value or value < 1):
+        if value is not None and not (isinstance(value, Integral) and value >= 1):
             raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
