@@ -44,7 +44,9 @@ def main(arguments: list[str] | None = None) -> None:
             curves[dataset] = size_curve(dataset, only_finished=options.finished)
         except NotFinishedError:
             print(f"{dataset}, error over size: not finished")
-    if not options.no_page:
+    if not any(lines.values()):
+        print("nothing is finished, and no page was written")
+    elif not options.no_page:
         write_page(lines, curves, options.page)
         print(f"written to {options.page}")
 

@@ -111,8 +111,8 @@ def _chow_liu(dataset: str, options: Options, seed: int) -> Any:
     return _tan(dataset, {"structure": "chow-liu", **_DROPOUT, **options}, seed)
 
 
-def _free(how: str) -> Callable[[str, Options, int], Any]:
-    return _single(structure="free", free=how, candidates="mixed", **_DROPOUT)
+def _free(how: str, candidates: str = "mixed", screening: str = "information") -> Callable[[str, Options, int], Any]:
+    return _single(structure="free", free=how, candidates=candidates, screening=screening, **_DROPOUT)
 
 
 def _ensemble(*, of: Options, **fixed: Any) -> Callable[[str, Options, int], Any]:
@@ -127,7 +127,9 @@ def _ensemble(*, of: Options, **fixed: Any) -> Callable[[str, Options, int], Any
 def _cover(dataset: str, options: Options, seed: int) -> Any:
     """Half as many members as features hold every pair once; no more than 30, for time and memory."""
     n_members = min(30, (_N_FEATURES[dataset] + 1) // 2)
-    return _ensemble(of=_COVER, n_members=n_members, members="cover", training="joint")(dataset, options, seed)
+    return _ensemble(of={"structure": "none", **_COVER}, n_members=n_members, members="cover", training="joint")(
+        dataset, options, seed
+    )
 
 
 def _climbed(dataset: str, options: Options, seed: int) -> Any:
@@ -138,7 +140,7 @@ def _climbed(dataset: str, options: Options, seed: int) -> Any:
 
 
 def _trees(dataset: str, options: Options, seed: int) -> Any:
-    return _ensemble(of={"screening": "conditional", **_COVER}, members="trees", training="joint")(
+    return _ensemble(of={"structure": "none", "screening": "conditional", **_COVER}, members="trees", training="joint")(
         dataset, options, seed
     )
 
@@ -173,7 +175,7 @@ METHODS = {
         _ONE,
         _single(structure="chow-liu", parameters="ml"),
         values.NOTHING,
-        values.USUAL,
+        values.ONE,
     ),
     "chow-liu": Method("Chow-Liu", _ONE, _single(structure="chow-liu"), values.MARGINS, values.FEWER_ON_MNIST),
     "chow-liu-dropout": Method("Chow-Liu, dropout", _ONE, _chow_liu, values.MARGINS, values.FEWER_ON_MNIST),
@@ -196,6 +198,22 @@ METHODS = {
     ),
     "free-arborescence": Method(
         "free, a forest at every step, dropout, smoothness", _ONE, _free("arborescence"), values.FREE, values.USUAL
+    ),
+    "free-random": Method(
+        "free, projected once, random candidates", _ONE, _free("project", "random"), values.FREE, values.FEWER
+    ),
+    "free-screened": Method(
+        "free, projected once, screened candidates", _ONE, _free("project", "screened"), values.FREE, values.FEWER
+    ),
+    "free-screened-by-margin": Method(
+        "free, projected once, half screened by the margin",
+        _ONE,
+        _free("project", screening="margin"),
+        values.FREE,
+        values.FEWER,
+    ),
+    "free-all": Method(
+        "free, projected once, all candidates", _ONE, _free("project", "all"), values.FREE, values.FEWER
     ),
     "free-sized": Method(
         "free, projected once, with a price on size", _CURVE, _free("project"), values.SIZED, values.FEWER

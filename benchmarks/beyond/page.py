@@ -24,7 +24,7 @@ Written by `python -m benchmarks.beyond` (`TANAGER_DATA` names the folder with t
 
 Options are selected on a fifth of the training rows, held back, by one seed (on satimage in each fold for itself).
 Then the classifier is trained on all training rows with {n_seeds} other seeds, fewer where a fit takes long or has no
-randomness: see the column. Which values were tried is in `benchmarks/beyond/methods.py`; on mnist they are fewer.
+randomness: see the column. Which values were tried is in `benchmarks/beyond/values.py`; on mnist they are fewer.
 Errors are per cent of the test rows: the mean over the seeds and its standard error, which does not hold the spread
 between test sets (that of one test error is about 0.35 points on letter, 0.36 on satimage, 0.25 on usps and 0.12 on
 mnist). Seconds are processor time of one fit, one thread. The paper's figures were selected on test rows."""

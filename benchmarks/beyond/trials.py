@@ -93,6 +93,8 @@ def _parts(data: Dataset, part: Part) -> tuple[NDArray[Any], NDArray[Any], NDArr
 def _count_parameters(model: Any) -> int:
     if hasattr(model, "network_"):
         return int(model.network_.n_parameters)
+    if getattr(model, "combine", "log") == "probability":
+        return sum(int(member.network_.n_parameters) for member in model.estimators_)  # tables do not merge
     if hasattr(model, "average_"):
         return int(model.average_.n_parameters)
     return 0

@@ -105,6 +105,7 @@ ROUNDS = Tuning(
 USUAL: Seeds = {}
 FEWER_ON_MNIST: Seeds = {"mnist": 3}
 FEWER: Seeds = {"satimage": 3, "usps": 3, "mnist": 3}
-ONE: Seeds = {"satimage": 1, "usps": 1, "mnist": 1}
+ONE: Seeds = {"letter": 1, "satimage": 1, "usps": 1, "mnist": 1}
+"""For what has no randomness."""
 ONE_WITHOUT_STOPPING: Seeds = {"satimage": 1, "usps": 1, "mnist": 3}
 """Boosting stops early, by rows that it draws, where rows are many; else it has no randomness."""

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from joblib import Memory
@@ -6,6 +8,7 @@ from benchmarks.beyond import comparison, methods, sizes, trials
 from benchmarks.beyond.__main__ import main
 from benchmarks.beyond.methods import METHODS, make_model
 from benchmarks.beyond.page import write_page
+from tanager import TANClassifier
 
 
 @pytest.fixture
@@ -50,11 +53,12 @@ def test_a_trial_is_made_once(cache, monkeypatch):
 
 def test_validation_rows_are_not_trained_on():
     data = trials.load_dataset("digits", 1)
-    X, y, X_other, y_other = trials._parts(data, "validation")
-    assert len(y) + len(y_other) == len(data.y_train)
-    assert len(y_other) == round(0.2 * len(data.y_train))
-    assert len(X) == len(y)
-    assert len(X_other) == len(y_other)
+    numbers = np.arange(len(data.y_train))
+    X, y, X_other, y_other = trials._parts(replace(data, X_train=numbers[:, None], y_train=numbers), "validation")
+    assert sorted([*y, *y_other]) == numbers.tolist()
+    assert len(y_other) == round(0.2 * len(numbers))
+    assert (X[:, 0] == y).all()
+    assert (X_other[:, 0] == y_other).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -126,3 +130,19 @@ def test_the_curve_of_sizes_has_its_table_and_its_picture(tmp_path, monkeypatch)
 def test_methods_of_the_curve_have_no_line_in_the_tables():
     assert "free-sized" in METHODS
     assert "free-sized" not in methods.COMPARED
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].group != "baseline"])
+def test_no_method_leaves_its_options_to_the_defaults(method):
+    model = make_model("letter", method, METHODS[method].grid("letter")[0], 0)
+    for part in ("ensemble", "estimator"):
+        model = getattr(model, part, model)
+    assert isinstance(model, TANClassifier)
+    assert model.structure != "auto"
+
+
+def test_a_page_of_nothing_is_not_written(cache, capsys):
+    page = cache / "page.md"
+    main(["digits", "--method", "nb", "--finished", "--page", str(page)])
+    assert not page.exists()
+    assert "nothing is finished" in capsys.readouterr().out
