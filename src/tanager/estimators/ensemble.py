@@ -44,8 +44,8 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         What the members are; None is ``TANClassifier()``. Without a structure of yours, presets are chosen on rows held
         out and probabilities are calibrated (docs/defaults.md); its ``choose``, ``calibrate`` and other options hold.
     n_members : int or None, default=None
-        None is 10, or with "trees" and "cover" as many as hold all pairs, but at most 30 and no more than 700 tables
-        (at least 4 members).
+        None is 10, or with "trees" and "cover" (D + 1) // 2, which hold all pairs or nearly all, but at most 30 and no
+        more than 700 tables (at least 4 members).
     members : {None, "search", "distribution", "trees", "cover"}, default=None
         Where the structures of the members come from; None is "trees", or "search" if a structure is given.
 

@@ -116,7 +116,7 @@ class TANClassifier(
         Train by gradient descent, or set maximum likelihood parameters in closed form, which needs a structure that is
         fixed: "none", "random", "chow-liu" or given parents.
     smoothing : float, default=1.0
-        Added to each cell of the counts with ``parameters="ml"``.
+        Added to each cell of the counts, with ``parameters="ml"`` and where a search scores moves by counted tables.
     categorical_features : None, "from_dtype" or array-like, default="from_dtype"
         Columns to take as categories: a boolean mask, positions or names, as in scikit-learn's histogram gradient
         boosting. "from_dtype" takes the columns of category, text and boolean type. Other columns are numbers.
@@ -161,7 +161,7 @@ class TANClassifier(
         given. With ``structure="none"`` and ``loss="conditional"`` this is logistic regression with ``C=1/ridge``.
     base_ridge : float or None, default=None
         A number: naive Bayes is trained first, with this ridge, and tables with parents start there. None: they start
-        at random, as in the paper.
+        at random, as in the paper; without a structure of yours, as the preset that is chosen says.
     size_penalty : float, default=0.0
         Weight, in the loss, of the expected size of the model as a share of the largest: higher makes smaller models.
     random_state : int, RandomState or None, default=None
