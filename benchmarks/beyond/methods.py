@@ -283,6 +283,13 @@ METHODS = {
     "climbed-joint": Method("hill-climbed trees, trained jointly", _SEVERAL, _climbed, values.CLIMBED, values.USUAL),
     "trees-joint": Method("trees of the best pairs, trained jointly", _SEVERAL, _trees, values.TREES, values.FEWER),
     "cover-joint": Method("a cover of pairs, trained jointly", _SEVERAL, _cover, values.JOINT, values.FEWER_ON_MNIST),
+    "cover-slow": Method(
+        "a cover of pairs, trained jointly, slower decay of rates",
+        _SEVERAL,
+        _cover,
+        values.JOINT_SLOW,
+        values.FEWER_ON_MNIST,
+    ),
     "logistic": Method("logistic regression, one-hot", _BASELINE, _logistic, values.PENALTIES, values.ONE),
     "boosting": Method("histogram gradient boosting", _BASELINE, _boosting, values.ROUNDS, values.ONE_WITHOUT_STOPPING),
 }

@@ -76,6 +76,15 @@ SEARCHED = Tuning(
     },
 )
 JOINT = Tuning(_JOINT, {"satimage": {"gamma": (10.0, 30.0), "smoothness": (0.03, 0.1)}, "usps": _FEW, "mnist": _WIDE})
+_SLOWLY: Values = {"learning_rate_decay": (0.1,)}
+JOINT_SLOW = Tuning(
+    _JOINT | _SLOWLY,
+    {
+        "satimage": {"gamma": (20.0, 30.0), "smoothness": (0.03,), **_SLOWLY},
+        "usps": _FEW | _SLOWLY,
+        "mnist": _WIDE | _SLOWLY,
+    },
+)
 CLIMBED = Tuning(
     _CLIMBED,
     {
