@@ -230,7 +230,7 @@ METHODS = {
         _ONE,
         _single(structure="greedy-margin", **_DROPOUT),
         values.MARGIN_SEARCH,
-        values.FEWER_ON_MNIST,
+        values.USUAL,
     ),
     "greedy-left-out": Method(
         "hill climbing on the left-out margin",

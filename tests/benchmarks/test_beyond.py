@@ -81,9 +81,9 @@ def test_data_sets_may_have_values_and_seeds_of_their_own():
     method = METHODS["greedy-left-out"]
     assert len(method.grid("letter")) == 4
     assert {options["max_parents"] for options in method.grid("mnist")} == {64}
-    assert METHODS["greedy-margin"].n_seeds("mnist", 5) == 3
-    assert METHODS["greedy-margin"].n_seeds("mnist", 1) == 1
-    assert METHODS["greedy-margin"].n_seeds("usps", 5) == 5
+    assert METHODS["annealed-margin"].n_seeds("mnist", 5) == 3
+    assert METHODS["annealed-margin"].n_seeds("mnist", 1) == 1
+    assert METHODS["annealed-margin"].n_seeds("usps", 5) == 5
 
 
 def test_fewer_seeds_are_selected_with_the_same_one(monkeypatch):
