@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from tanager import TANClassifier, TANEnsembleClassifier
 from tanager.data import as_table
+from tanager.estimators.defaults import SEVERAL_TREES, Preset, missing_options
 from tanager.training import GreedySearch
 
 
@@ -186,8 +187,15 @@ def test_pulls_that_one_tree_takes_are_no_error_of_the_ensemble(option):
     X, y = load_iris(return_X_y=True)
     member = TANClassifier(epochs=2, **option)
     member.fit(X, y)
-    ensemble = TANEnsembleClassifier(member, n_members=2, random_state=0).fit(X, y)
-    assert ensemble.options_.get("learning_rate", 0.1) * next(iter(option.values())) <= 1.0
+    TANEnsembleClassifier(member, n_members=2, random_state=0).fit(X, y)
+    margin = next(preset for preset in SEVERAL_TREES if preset.name == "margin")
+    assert missing_options(TANClassifier(), margin, 100)["learning_rate"] == pytest.approx(0.3)
+    assert missing_options(member, margin, 100)["learning_rate"] == pytest.approx(0.2)
+
+
+def test_a_rate_that_is_low_is_not_raised():
+    slow = Preset("slow", {"learning_rate": 0.01})
+    assert missing_options(TANClassifier(smoothness=1.0), slow, 100)["learning_rate"] == pytest.approx(0.01)
 
 
 def test_pulls_that_no_tree_takes_are_refused_at_once():

@@ -158,7 +158,7 @@ def missing_options(estimator: TANClassifier, preset: Preset, n_rows: float) -> 
         values["smoothness"] = min(values["smoothness"], LARGEST_EXCHANGE / max(float(rate), 1e-9))
     # Nor may the high rate of a preset make an option of the user's wrong that is right for one tree.
     usual = GIVEN_STRUCTURE["learning_rate"]
-    values["learning_rate"] = max(min(values["learning_rate"], _largest_rate(given)), usual)
+    values["learning_rate"] = min(values["learning_rate"], max(_largest_rate(given), usual))
     is_open = {name: value is None for name, value in given.items()} | {"structure": is_auto(estimator)}
     return {name: value for name, value in values.items() if is_open[name]}
 

@@ -123,7 +123,8 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         """
         self._check_options()
         template = TANClassifier() if self.estimator is None else clone(self.estimator)
-        check_options(template, self._presets(template))
+        presets = self._presets(template)
+        check_options(template, presets)
         if template.calibrate and self.combine != "log":
             raise ValueError(f"calibrate=True needs combine='log', got combine={self.combine!r}")
         read_table(self, X, y, reset=True)
@@ -136,7 +137,7 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
             members = self._fit_members(template, preset, part, seeds[1])
             return average_networks([member.network_ for member in members]).log_joint
 
-        choice = choose_preset(self._presets(template), fit_part, rows, wishes)
+        choice = choose_preset(presets, fit_part, rows, wishes)
         self.estimators_ = self._fit_members(template, choice.preset, rows, seeds[1])
         networks, temperature = calibrated([member.network_ for member in self.estimators_], choice, calibrate)
         for member, network in zip(self.estimators_, networks, strict=True):

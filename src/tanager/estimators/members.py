@@ -42,7 +42,7 @@ def make_members(
     seeds : sequence of int
         With "trees" and "cover" there are fewer members than seeds if fewer hold all pairs.
     n_jobs : int or None
-        Threads that count pairs for "trees", or search for "distribution".
+        Threads that count pairs for "trees", or search for "distribution"; None is 1 or those of the template.
     """
     if how == "search":
         return [_sibling(template, seed) for seed in seeds]
@@ -56,8 +56,10 @@ def make_members(
         scores = evidence.scores(template.screening)
         structures = [parents.tolist() for parents in disjoint_trees(scores, len(seeds), rng)]
     else:
-        searcher = _sibling(template, seeds[0]).set_params(n_jobs=n_jobs).fit_encoded(rows)
-        structures = _draw_structures(searcher, len(seeds), rng)
+        searcher = _sibling(template, seeds[0])
+        if n_jobs is not None:
+            searcher.set_params(n_jobs=n_jobs)
+        structures = _draw_structures(searcher.fit_encoded(rows), len(seeds), rng)
     return [
         _sibling(template, seed).set_params(structure=structure)
         for seed, structure in zip(seeds, structures, strict=False)

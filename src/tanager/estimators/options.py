@@ -24,7 +24,7 @@ from tanager.training import TrainingSettings
 if TYPE_CHECKING:
     from tanager.estimators.tan import TANClassifier
 
-CANDIDATES = ("random", "screened", "mixed", "all")
+_CANDIDATES = ("random", "screened", "mixed", "all")
 
 _NO_FORESTS = ("pseudo", "k-dependence")
 
@@ -74,7 +74,7 @@ def _check_search(estimator: TANClassifier) -> None:
         if int(value) != value or value < least:
             raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
     words = {
-        "candidates": (None, *CANDIDATES),
+        "candidates": (None, *_CANDIDATES),
         "screening": tuple(PAIR_SCORES),
         "free": ("project", "arborescence"),
     }
