@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from tanager import TANClassifier, TANEnsembleClassifier
+from tanager._types import FloatArray
 from tanager.estimators.defaults import GIVEN, with_preset
 from tanager.estimators.fitting import Fitted, with_tables_to_fall_back_on
 from tanager.estimators.options import make_loss, make_settings
@@ -20,8 +21,6 @@ from tanager.estimators.preparing import lay_out
 from tanager.kernels.normalise import normalise_tables
 from tanager.model import Network
 from tanager.training import Noise, TrainState, initial_state, make_problem, structure_of, train
-
-FloatArray = NDArray[np.floating[Any]]
 
 _HELD_OUT = 0.2
 
@@ -32,23 +31,21 @@ class AveragedTables:
     Parameters
     ----------
     estimator : TANClassifier
-        With a structure that is not searched.
-    seed : int
+        With a structure that is not searched, and a number as ``random_state``.
     """
 
-    def __init__(self, estimator: TANClassifier, seed: int) -> None:
+    def __init__(self, estimator: TANClassifier) -> None:
         self.estimator = estimator
-        self.seed = seed
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train, adding up tables after each epoch of the second half."""
-        plan = clone(self.estimator)
+        plan, seed = clone(self.estimator), self.estimator.random_state
         rows = plan.encode_training(X, y, None)
         plan = with_preset(plan, GIVEN, rows.n_counted)
         settings = make_settings(plan)
-        layout, phi = with_tables_to_fall_back_on(lay_out(plan, rows, self.seed))
+        layout, phi = with_tables_to_fall_back_on(lay_out(plan, rows, seed))
         problem = replace(make_problem(rows.codes, rows.y, None, settings.batch_size), n_ordered=rows.n_ordered)
-        state = initial_state(layout, Noise(self.seed), phi)
+        state = initial_state(layout, Noise(seed), phi)
         theta, prior = np.zeros(len(state.theta.value)), np.zeros(layout.n_classes)
 
         def add(now: TrainState) -> None:
@@ -56,7 +53,7 @@ class AveragedTables:
                 theta[:] += now.theta.value
                 prior[:] += now.prior.value
 
-        train(state, layout, problem, make_loss(plan), settings, Noise(self.seed), on_epoch=add)
+        train(state, layout, problem, make_loss(plan), settings, Noise(seed), on_epoch=add)
         n_added = settings.epochs - settings.epochs // 2
         tables = (theta / n_added).astype(np.float32)
         normalise_tables(tables, layout.tables, layout.n_classes)

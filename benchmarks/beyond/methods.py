@@ -152,7 +152,7 @@ def _annealed(dataset: str, options: Options, seed: int) -> Any:
 
 
 def _averaged(dataset: str, options: Options, seed: int) -> Any:
-    return AveragedTables(_tan(dataset, {"structure": "chow-liu", **_DROPOUT, **options}, None), seed)
+    return AveragedTables(_chow_liu(dataset, options, seed))
 
 
 def _weighted(dataset: str, options: Options, seed: int) -> Any:

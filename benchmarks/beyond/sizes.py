@@ -11,15 +11,14 @@ import numpy as np
 from benchmarks.beyond.comparison import N_FOLDS, Line
 from benchmarks.beyond.methods import METHODS
 from benchmarks.beyond.trials import Outcome, finished_trial, run_trial
-from tanager.pictures.drawing import import_matplotlib, save_figure
+from tanager.pictures.drawing import COLOURS, import_matplotlib, save_figure
 
 PRICES = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0)
 N_SEEDS = 3
 FIGURE = "beyond-sizes"
 
 _METHOD = "free-sized"
-# Colours that people with any colour vision tell apart (Okabe and Ito).
-_COLOURS = {"one network": "#0072B2", "several networks": "#D55E00"}
+_COLOURS = dict(zip(("one network", "several networks"), COLOURS, strict=False))
 
 
 class Point(NamedTuple):

@@ -40,8 +40,14 @@ _SMOOTH: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "smoothness": (0.01, 0.
 _SLOW: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "smoothness": (0.01,), "learning_rate_decay": (0.1, 0.01)}
 _RIDGE: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "base_ridge": (1.0,), "ridge": (0.1, 1.0)}
 _JOINT: Values = {"gamma": (10.0, 30.0), "smoothness": (0.003, 0.03)}
-_FEW: Values = {"epochs": (30,), "lam": (1000.0,), "gamma": (20.0,), "smoothness": (0.03,)}
-_FEW |= {"parent_dropout": (0.0, 0.2)}
+_FEW: Values = {
+    "epochs": (30,),
+    "lam": (1000.0,),
+    "gamma": (20.0,),
+    "smoothness": (0.03,),
+    "parent_dropout": (0.0, 0.2),
+}
+_SLOWLY: Values = {"learning_rate_decay": (0.1,)}
 _CLIMBED: Values = {"n_members": (12,), "max_parents": (24,), **_FEW}
 
 _SATIMAGE: Values = {"lam": (30.0,), "gamma": (20.0,), "smoothness": (0.01, 0.03)}
@@ -76,7 +82,6 @@ SEARCHED = Tuning(
     },
 )
 JOINT = Tuning(_JOINT, {"satimage": {"gamma": (10.0, 30.0), "smoothness": (0.03, 0.1)}, "usps": _FEW, "mnist": _WIDE})
-_SLOWLY: Values = {"learning_rate_decay": (0.1,)}
 JOINT_SLOW = Tuning(
     _JOINT | _SLOWLY,
     {

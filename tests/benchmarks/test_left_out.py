@@ -16,12 +16,14 @@ def digits():
 
 @pytest.fixture
 def chow_liu():
-    return TANClassifier(structure="chow-liu", epochs=20, batch_size=50, parent_dropout=0.2, binning="quantile")
+    return TANClassifier(
+        structure="chow-liu", epochs=20, batch_size=50, parent_dropout=0.2, binning="quantile", random_state=0
+    )
 
 
 def test_averaged_tables_are_those_of_a_network(digits, chow_liu):
     X, y = digits
-    model = AveragedTables(chow_liu, seed=0).fit(X, y)
+    model = AveragedTables(chow_liu).fit(X, y)
     plain = TANClassifier(structure="chow-liu", parameters="ml", binning="quantile").fit(X, y)
     assert (model.network_.parents == plain.network_.parents).all()
     for feature in range(X.shape[1]):
@@ -41,7 +43,7 @@ def test_only_the_second_half_is_averaged(digits, chow_liu, monkeypatch):
         return train(*arguments, on_epoch=watch, **options)
 
     monkeypatch.setattr(left_out, "train", watched_train)
-    averaged = AveragedTables(chow_liu.set_params(epochs=5), seed=0).fit(X, y)
+    averaged = AveragedTables(chow_liu.set_params(epochs=5)).fit(X, y)
     mean = np.mean(priors[2:], axis=0)
     assert len(priors) == 5
     np.testing.assert_allclose(averaged.network_.log_prior, mean - np.log(np.exp(mean).sum()), atol=1e-6)

@@ -12,6 +12,9 @@ from tanager.files import written_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+"""Colours that people with any colour vision tell apart (Okabe and Ito)."""
+
 # Text stays text, and the same figure gives the same file.
 _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tanager"}
 _METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "png": {"Software": None}}

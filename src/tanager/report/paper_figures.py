@@ -18,11 +18,9 @@ from tanager.datasets import CATALOGUE
 from tanager.experiments.methods import TABLE_METHODS, applies
 from tanager.experiments.selection import Point, points_on_test
 from tanager.experiments.store import Record
-from tanager.pictures.drawing import import_matplotlib, save_figure
+from tanager.pictures.drawing import COLOURS, import_matplotlib, save_figure
 from tanager.report.hull import lower_hull
 
-# Colours that people with any colour vision tell apart (Okabe and Ito).
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 # Of badly chosen hyperparameters, this share of the points is left above the upper edge.
 _CUT_OFF = 0.1
 
@@ -70,7 +68,7 @@ def save_paper_figures(records: Sequence[Record], folder: Path) -> list[Path]:
 def _compare(records: Sequence[Record], dataset: str) -> PaperFigure:
     series = []
     methods = [method for method in TABLE_METHODS if method.has_margin]
-    for method, colour in zip(methods, _COLOURS, strict=False):
+    for method, colour in zip(methods, COLOURS, strict=False):
         if applies(method.name, CATALOGUE[dataset]):
             points = points_on_test(records, dataset, method.name)
             series.append(Series(method.title, points, colour))
@@ -124,7 +122,7 @@ def _by(points: Iterable[Point], key: Callable[[Point], Any], label: Callable[[A
 
 def _colour(value: Any, number: int) -> str:
     """A colour of its own for each number, so that it is the same in all series; else one by rank."""
-    return _COLOURS[(value if isinstance(value, int) else number) % len(_COLOURS)]
+    return COLOURS[(value if isinstance(value, int) else number) % len(COLOURS)]
 
 
 def _with_points(series: Iterable[Series]) -> list[Series]:
