@@ -1,10 +1,9 @@
-"""``python -m benchmarks [section ...]``: measure speed against what users could pick instead.
+"""``python -m benchmarks [section ...]``: compare the speed of this library with the alternatives.
 
-Without sections everything is measured, and the page ``docs/benchmarks.md`` with its picture is written anew. With some
-sections the results are only printed, unless ``--write`` is given; then the page holds these sections alone, or
-``--update``; then they take the place of what the page had of them. Times are
-compared as ratios within one run; they depend on the machine and on what else it does. Set TANAGER_DATA to the folder
-of the discretised data sets for the errors beside the times.
+Without sections, everything is measured and the page ``docs/benchmarks.md`` is written with its picture. With sections,
+the results are only printed, unless ``--write`` writes a page of these sections alone or ``--update`` replaces them in
+the page there is. Times are compared as ratios within one run; they depend on the machine and its load. Set
+TANAGER_DATA to the folder of the discretised data sets to get errors beside the times.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ def measure(name: str) -> Section:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the sections asked for, all by default."""
+    """Run the given sections, by default all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; default is all")
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md though only some are measured")
+    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; default: all")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md with the given sections alone")
     parser.add_argument(
-        "--update", action="store_true", help="put the sections measured into docs/benchmarks.md; the others stay"
+        "--update", action="store_true", help="replace the given sections in docs/benchmarks.md and keep the others"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to a file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to a file")
     options = parser.parse_args(arguments)
     unknown = sorted(set(options.sections) - set(SECTIONS))
     if unknown:

@@ -14,12 +14,12 @@ from tanager import TANClassifier
 
 _TINY = Shape(200, 50, 3, (3, 4, 2, 3, 4))
 
-# pyAgrum takes milliseconds to predict a row of usps; an error of 500 rows is known to about 1.3 points.
+# pyAgrum takes milliseconds to predict a row of usps; on 500 rows, an error is uncertain by about 1.3 points.
 _N_SCORED = 500
 
 
 def chow_liu() -> TANClassifier:
-    """The classifier that is measured."""
+    """The classifier to measure."""
     return TANClassifier("chow-liu", parameters="ml", binning="none")
 
 

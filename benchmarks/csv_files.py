@@ -1,4 +1,4 @@
-"""The CSV files in the folder ``extra`` of TANAGER_DATA, as users would read them; a question mark is missing."""
+"""The CSV files in the folder ``extra`` of TANAGER_DATA, as users would read them; question marks are missing cells."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def read_adult(folder: Path) -> Split:
 
 
 def read_kddcup99(folder: Path) -> Split:
-    """Network connections; the test file has services and kinds of attack that the training file has not."""
+    """Network connections; the test file has services and attacks that the training file does not have."""
     train, test = (read_table(folder / f"kddcup99_{part}.csv.gz") for part in ("10pct_train", "corrected_test"))
     return Split(*train, *test)
 
 
 def as_categories(split: Split) -> Split:
-    """The same with columns of words as pandas categories, of the words of all rows."""
+    """The same split with columns of words as pandas categories, which are the words of all rows."""
     words = split.X_train.select_dtypes(exclude="number").columns
     dtypes = {}
     for name in words:

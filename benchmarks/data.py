@@ -1,4 +1,4 @@
-"""The discretised data sets of the paper where TANAGER_DATA names their folder, else random data of their shapes."""
+"""The discretised data sets of the paper if TANAGER_DATA names their folder, otherwise random data of their shapes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Fold(NamedTuple):
 
 @cache
 def paper_fold(name: str) -> Fold | None:
-    """The first fold of a data set, or None if there is no such file."""
+    """The first fold of a data set, or None if its file is missing."""
     path = Path(os.environ.get("TANAGER_DATA", "")) / f"{name}_paper.npz"
     if not os.environ.get("TANAGER_DATA") or not path.exists():
         return None
@@ -37,7 +37,7 @@ def random_fold(shape: Shape) -> Fold:
     """Uniform codes of a shape. Half of the classes follow the first feature, so that there is something to learn."""
     X, y = random_codes(shape, seed=0).astype(np.uint8), random_labels(shape, seed=0)
     y = np.where(y % 2 == 0, X[:, 0] % shape.n_classes, y).astype(np.uint8)
-    # Every value and every class is seen.
+    # Every value and every class must occur.
     longest = max(*shape.cards, shape.n_classes)
     X[:longest] = np.arange(longest)[:, None] % np.array(shape.cards)
     y[:longest] = np.arange(longest) % shape.n_classes
@@ -45,7 +45,7 @@ def random_fold(shape: Shape) -> Fold:
 
 
 def no_data(name: str) -> str:
-    """What to say if a data set is not there."""
+    """What to print if a data set is missing."""
     return f"{name}_paper.npz (set TANAGER_DATA to the folder that holds it)"
 
 

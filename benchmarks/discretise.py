@@ -1,7 +1,7 @@
-"""MDL discretisation beside scikit-learn's KBinsDiscretizer, and how its time grows with the rows.
+"""MDL discretisation against scikit-learn's KBinsDiscretizer, and how its time grows with the rows.
 
-With TANAGER_DATA the numbers are those of mnist, downscaled to 14 x 14 pixels as in the paper; otherwise random images
-of the same shape. KBinsDiscretizer cuts at quantiles, into five bins by default, and does not look at the classes.
+With TANAGER_DATA the numbers are the pixels of mnist, downscaled to 14 x 14 as in the paper; otherwise random images of
+the same shape. KBinsDiscretizer cuts at quantiles, into five bins by default, and does not look at the classes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _N_BINS = 13  # mean number of bins that MDL finds on mnist
 def run(*, tiny: bool = False) -> Section:
     """Measure."""
     name, X, y = _load(700 if tiny else 70_000)
-    # KBinsDiscretizer warns of every pixel that is nearly always zero.
+    # KBinsDiscretizer warns about every pixel that is nearly always zero.
     with warnings.catch_warnings(action="ignore"):
         rows = [*_against_quantiles(X, y, rounds=1 if tiny else 5), *_growth(X, y, rounds=1 if tiny else 5)]
     title = f"Discretising {len(X):,} x {X.shape[1]} floats of {name}, fit, one thread"
@@ -33,7 +33,7 @@ def run(*, tiny: bool = False) -> Section:
 
 
 def _against_quantiles(X: np.ndarray, y: np.ndarray, rounds: int) -> list[Row]:
-    """Both rules against quantiles, by default and with as many bins."""
+    """Both rules against quantiles, with the default number of bins and with as many as MDL finds."""
     ours = {rule: MDLPDiscretizer(rule) for rule in _RULES}
     peers = {"KBinsDiscretizer()": _kbins(5), f"KBinsDiscretizer({_N_BINS})": _kbins(_N_BINS)}
     rivals = {label: (lambda it=it: it.fit(X, y)) for label, it in (ours | peers).items()}
@@ -74,7 +74,7 @@ def _kbins(n_bins: int) -> KBinsDiscretizer:
 
 
 def _error(discretizer: MDLPDiscretizer | KBinsDiscretizer, X: np.ndarray, y: np.ndarray) -> float:
-    """Error in % of naive Bayes on the bins, so that no time is bought with bins that tell nothing."""
+    """Error in % of naive Bayes on the bins, so that useless bins do not pass for speed."""
     codes = discretizer.fit(X[::2], y[::2]).transform(X).astype(np.int64)
     model = CategoricalNB(min_categories=codes.max(axis=0) + 1).fit(codes[::2], y[::2])
     return 100.0 * float(1.0 - model.score(codes[1::2], y[1::2]))
@@ -93,7 +93,7 @@ def _load(n_rows: int) -> tuple[str, np.ndarray, np.ndarray]:
 
 
 def _random_images(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Blurred blobs, one place for each class: zeros at the edge and a long tail of grey values."""
+    """Blurred blobs, one position for each class: zeros at the edge and a long tail of grey values."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, _N_CLASSES, n_rows)
     place = np.stack(np.meshgrid(*[np.linspace(-1, 1, _SIDE)] * 2), axis=-1).reshape(-1, 2)

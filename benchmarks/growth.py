@@ -1,9 +1,10 @@
 """How cost grows: ten times the rows, ten times the features at fixed K, four times the classes.
 
-The figure is the ratio of the times over the factor, so 1 is linear and less is better than linear. Every feature has
-eight values and, in the search, exactly eight candidate parents and none. What is linear in Chow-Liu is the number of
-pairs of features, so there ten times the features are held against the pairs. The larger sizes no longer fit into the
-caches that hold the smaller ones. A step updates tables too, whatever its rows, so in the rows it is far from linear.
+The figure is the ratio of the times divided by the factor, so 1 is linear and less is better than linear. Every feature
+has eight values and, in the search, exactly eight candidate parents besides none. Chow-Liu is linear in the number of
+pairs of features, so its time for ten times the features is compared with the growth of the pairs. The larger sizes no
+longer fit into the caches that hold the smaller ones. A step also updates CPTs, however few rows it has, so it is far
+from linear in the rows.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from benchmarks.data import Fold, random_fold
 from benchmarks.records import Row, Section, Target
 from benchmarks.shapes import Shape
 from benchmarks.timing import ratio, time_in_turns
-from tanager import TANClassifier
-from tanager.losses import Hybrid
+from tanager import GradientDescent, Hybrid, Pseudo, TANClassifier
 from tanager.model import make_layout
 from tanager.structure import ParentSets
 from tanager.training import Batch, Noise, Stepper, TrainingSettings, initial_state
@@ -51,7 +51,7 @@ def _step(shape: Shape) -> Callable[[], object]:
 def _fit(shape: Shape) -> Callable[[], object]:
     """One epoch through the estimator."""
     fold = random_fold(shape)
-    model = TANClassifier("pseudo", max_parents=_K, binning="none", epochs=1, random_state=0)
+    model = TANClassifier(Pseudo(max_parents=_K), GradientDescent(epochs=1), binning="none", random_state=0)
     return lambda: model.fit(fold.X_train, fold.y_train)
 
 
@@ -62,7 +62,7 @@ def _fit_chow_liu(shape: Shape) -> Callable[[], object]:
 
 
 def _predict(shape: Shape) -> Callable[[], object]:
-    """Classes of all rows, by a network that was trained on some of them."""
+    """Predict all rows with a network that was trained on some of them."""
     fold = random_fold(shape)
     parents = np.arange(-1, len(shape.cards) - 1)
     model = TANClassifier(parents, parameters="ml", binning="none").fit(*_first_rows(fold, shape))
@@ -88,7 +88,7 @@ _WORK: dict[str, tuple[Callable[[Shape], Callable[[], object]], tuple[int, int, 
 
 
 def run(*, tiny: bool = False) -> Section:
-    """Measure ours alone."""
+    """Measure this library alone."""
     rows = []
     for what, (make, (n_rows, n_features, n_classes)) in _WORK.items():
         if tiny:
@@ -110,5 +110,5 @@ def run(*, tiny: bool = False) -> Section:
             peer = f"linear growth, {linear}"
             target = None if tiny else _TARGET
             rows.append(Row(f"{what}, {change}", times["larger"], peer, times["base"].times(factor), growth, target))
-    notes = ["The ratio is the time over what linear growth from the smaller size would give. One thread."]
+    notes = ["The ratio is the time divided by what linear growth from the smaller size would give. One thread."]
     return Section("Growth of cost", rows, notes)

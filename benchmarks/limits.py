@@ -2,43 +2,43 @@
 
 The limit of a task is ``max(bytes / bandwidth, operations / rate)``:
 
-* *bytes* are those that must come from or go to memory beyond the first cache at least once, however clever the code:
-  the parameters that change, with their moments, read and written; each table line that a batch reads, once; the codes;
-  the result. What is read again within one call is taken to be in the first cache, and so free.
-* *bandwidth* is that of a copy (`numpy.copyto`) whose two arrays take as much memory together as the task's, so that a
-  task that fits into a cache is held against that cache, and one that does not against main memory.
+* *bytes* are those that must be moved beyond the first cache at least once, however clever the code: the parameters
+  that change, with their moments, read and written; each line of a CPT that a batch reads, once; the codes; the result.
+  What is read again within one call is assumed to be in the first cache, and so free.
+* *bandwidth* is that of a copy (`numpy.copyto`) whose two arrays together take as much memory as the task, so that a
+  task that fits into a cache is compared with that cache, and one that does not with main memory.
 * *operations* are the additions, multiplications, roots and so on of the method, each counted as one, and a
   multiplication with the addition that follows it as one too. `exp` counts 16 and `log` 14, as in
   `tanager.kernels.elementary`. Division and root count one, though the processor takes several cycles for them.
 * *rate* is that of a compiled loop that makes nothing but independent multiply-adds in single precision, in the vector
   instructions that the compiler picks.
 
-Copies, multiply-adds and tasks are timed in turns within one run, in processor time on one thread. Perfect overlap of
-moving and calculating is assumed, and no cost for addresses, branches or the shuffling of lanes, so that a ratio of 1
-cannot be had and 2 to 3 is close.
+Copies, multiply-adds and tasks are timed in turns within one run, in processor time on one thread. The model assumes
+that moving and calculating overlap perfectly, and that addresses, branches and shuffling of lanes cost nothing, so a
+ratio of 1 is out of reach and 2 to 3 is close.
 
-Training step, for a batch of B rows, D features, C classes and tables of ``n_e = R_parent R_child C`` entries: in
-expectation ``l_e = L (1 - (1 - 1 / L)^B)`` of the ``L = R_parent R_child`` lines of a table are read. One table of each
+Training step, for a batch of B rows, D features, C classes and CPTs of ``n_e = R_parent R_child C`` entries: in
+expectation ``l_e = L (1 - (1 - 1 / L)^B)`` of the ``L = R_parent R_child`` lines of a CPT are read. One CPT of each
 feature is selected, each with the same probability.
 
 ====================================  ======================================  =====================================
 part                                  bytes                                   operations
 ====================================  ======================================  =====================================
 codes of the batch                    B D                                     -
-log-joint of the selected tables      (below)                                 B D C
+log-joint of the selected CPTs        (below)                                 B D C
 loss                                  (stays in cache)                        20 B C
-weight gradient of each candidate     4 l_e C, unless the table is moved      B C
-gradient of a selected table          (below)                                 B C + n_e
-Adam on a selected table              24 n_e                                  10 n_e
+weight gradient of each candidate     4 l_e C, unless the CPT is moved        B C
+gradient of a selected CPT            (below)                                 B C + n_e
+Adam on a selected CPT                24 n_e                                  10 n_e
 Adam on momentum (dense only)         24 n_e                                  7 n_e
-normalisation of a moved table        (with Adam)                             18 n_e + 14 n_e / R_child
+normalisation of a moved CPT          (with Adam)                             18 n_e + 14 n_e / R_child
 ====================================  ======================================  =====================================
 
 Chow-Liu: the codes once and the matrix of information; one operation for each row and pair of features, and
 ``18 R_i R_j C`` for the information of a pair. This is the arithmetic of counting row by row; other ways of counting
 have other limits.
 
-Prediction: the codes, the tables once and the classes; for each row ``D C`` additions and C comparisons.
+Prediction: the codes, the CPTs once and the classes; for each row ``D C`` additions and C comparisons.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from benchmarks.chow_liu import chow_liu
 from benchmarks.data import Fold, paper_fold, random_fold
 from benchmarks.letter import short_classifier
 from benchmarks.machine import copy_call, multiply_add_call
-from benchmarks.predict import table
+from benchmarks.predict import draw_rows
 from benchmarks.records import Row, Section, Target
 from benchmarks.shapes import SHAPES, Shape, random_candidates
 from benchmarks.steps import tanager_step
@@ -64,7 +64,7 @@ _EXP, _LOG = 16, 14
 
 
 class Work(NamedTuple):
-    """What a task must do at least."""
+    """The least that a task must do."""
 
     bytes: float
     operations: float
@@ -128,7 +128,7 @@ def _measure(what: str, call: Callable[[], object], work: Work, n_calls: int, ro
 
 
 def _tasks(tiny: bool) -> list[tuple[str, Callable[[], object], Work, int]]:
-    """Name, call, work and calls of a round of each task."""
+    """Name, call, work and calls per round of each task."""
     tasks: list[tuple[str, Callable[[], object], Work, int]] = []
     shapes = {"tiny": Shape(60, 20, 3, (2, 3, 4, 3))} if tiny else SHAPES
     for name, shape in shapes.items():
@@ -144,7 +144,7 @@ def _tasks(tiny: bool) -> list[tuple[str, Callable[[], object], Work, int]]:
     few = Shape(300, 100, 26, SHAPES["letter"].cards)
     letter = random_fold(few) if tiny else paper_fold("letter") or random_fold(SHAPES["letter"])
     model = short_classifier("learned", 0, epochs=1).fit(letter.X_train, letter.y_train)
-    codes = table(letter, 1000 if tiny else 100_000)
+    codes = draw_rows(letter, 1000 if tiny else 100_000)
     work = predict_work(codes, model.network_.n_parameters, 26)
     tasks.append(("predict, letter, 100,000 rows", lambda: model.predict(codes), work, 3))
     return tasks

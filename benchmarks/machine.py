@@ -1,4 +1,4 @@
-"""What the machine is and what it can do: copy bandwidth and multiply-add rate, measured."""
+"""The machine: its description, its copy bandwidth and its multiply-add rate, both measured."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def describe() -> str:
 
 
 def load() -> str:
-    """How many processes wanted a core in the last minute, where the system tells."""
+    """Mean number of processes that wanted a core in the last minute, if the system tells."""
     try:
         return f"{os.getloadavg()[0]:.1f}"
     except (AttributeError, OSError):
@@ -50,9 +50,9 @@ def _version(package: str) -> str:
 
 
 def copy_call(working_set: int) -> tuple[Callable[[], object], int]:
-    """A copy between two arrays that take ``working_set`` bytes together, and the bytes that a call moves.
+    """A copy between two arrays that together take ``working_set`` bytes, and the bytes that a call moves.
 
-    A byte that is read and written counts twice. Small copies are repeated, so that a call is no overhead.
+    A byte that is read and written counts twice. Small copies are repeated, so that the overhead of a call is small.
     """
     half = max(working_set // 2, 4096)
     source, target = np.ones(half, np.uint8), np.zeros(half, np.uint8)
@@ -67,7 +67,7 @@ def copy_call(working_set: int) -> tuple[Callable[[], object], int]:
 
 @kernel
 def _multiply_add(values: np.ndarray, n_passes: int) -> None:
-    """Chains of multiply-adds on each entry; neighbouring entries are independent of each other."""
+    """Chains of multiply-adds on each entry; entries are independent of each other."""
     a, b = np.float32(0.999), np.float32(0.001)
     for _ in range(n_passes):
         for k in range(values.shape[0]):
@@ -108,7 +108,7 @@ def _multiply_add(values: np.ndarray, n_passes: int) -> None:
 
 
 def multiply_add_call() -> tuple[Callable[[], object], int]:
-    """Multiply-adds in single precision on numbers in the first cache, and how many a call makes."""
+    """Multiply-adds in single precision on numbers in the first cache, and their number per call."""
     values = np.ones(2048, np.float32)
     n_passes = 200
     return lambda: _multiply_add(values, n_passes), _CHAIN * len(values) * n_passes

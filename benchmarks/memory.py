@@ -1,8 +1,8 @@
 """Peak memory of one fit beyond its input, measured in a process of its own.
 
-A table of ten million rows and fifty columns, as small integers and as single floats, and kddcup99 if TANAGER_DATA is
-set. One epoch with a batch size of 10,000, one thread. What compiling takes is left out: a first fit to few rows comes
-before. Needs Linux, whose kernel keeps the highest memory of a process and lets it be set back.
+The data are ten million rows of fifty columns, as small integers and as single-precision floats, and kddcup99 if
+TANAGER_DATA is set. One epoch with a batch size of 10,000, one thread. Compilation is not counted: a first fit to few
+rows comes before. Requires Linux, whose kernel records the peak memory of a process and can reset it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.csv_files import extra_folder, read_kddcup99
 from benchmarks.records import Row, Section, Target
-from tanager import TANClassifier
+from tanager import GradientDescent, TANClassifier
 
 _N_ROWS, _N_COLUMNS, _N_CLASSES = 10_000_000, 50, 4
 _BLOCK = 100_000
@@ -28,14 +28,14 @@ _TARGET = Target(4.0, at_most=True)
 
 
 def run(*, tiny: bool = False) -> Section:
-    """Measure each table in a process of its own."""
+    """Measure each data set in a process of its own."""
     title = "Peak memory of a fit beyond its input, bytes a cell; one epoch, batch_size=10000, one thread"
     if not _CLEAR.exists():
         return Section(title, missing=["Linux"])
     missing = [] if extra_folder() else ["extra/kddcup99_10pct_train.csv.gz (set TANAGER_DATA to the folder)"]
     rows = []
-    for table in ("integers", "floats") if missing or tiny else ("integers", "floats", "kddcup99"):
-        command = [sys.executable, "-m", "benchmarks.memory", table, "--rows", str(50_000 if tiny else _N_ROWS)]
+    for name in ("integers", "floats") if missing or tiny else ("integers", "floats", "kddcup99"):
+        command = [sys.executable, "-m", "benchmarks.memory", name, "--rows", str(50_000 if tiny else _N_ROWS)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         what, n_bytes, beyond, n_cells, seconds, error = done.stdout.rstrip().split(";")
         rows.append(
@@ -53,25 +53,25 @@ def run(*, tiny: bool = False) -> Section:
 
 
 def main() -> None:
-    """Measure one table in this process and print the figures."""
+    """Measure one data set in this process and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
-    parser.add_argument("table", choices=["integers", "floats", "kddcup99"])
-    parser.add_argument("--rows", type=int, default=_N_ROWS, help="of the made-up tables")
+    parser.add_argument("dataset", choices=["integers", "floats", "kddcup99"])
+    parser.add_argument("--rows", type=int, default=_N_ROWS, help="rows of the random data sets")
     options = parser.parse_args()
-    if options.table == "kddcup99":
+    if options.dataset == "kddcup99":
         split = read_kddcup99(extra_folder() or Path())
         X, y, n_bytes = split.X_train, split.y_train, int(split.X_train.memory_usage(deep=True).sum())
         del split
     else:
-        X, y = _make_table(options.table, options.rows)
+        X, y = _make_rows(options.dataset, options.rows)
         n_bytes = X.nbytes
     beyond, seconds, error = _measure(X, y)
-    label = f"{options.table}, {X.shape[0]:,} x {X.shape[1]}"
+    label = f"{options.dataset}, {X.shape[0]:,} x {X.shape[1]}"
     print(label, n_bytes, beyond, X.shape[0] * X.shape[1], seconds, error, sep=";")
 
 
-def _make_table(kind: str, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Codes up to 21, or numbers that MDL cuts into many bins; made in blocks, to take no more memory."""
+def _make_rows(kind: str, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes up to 21, or numbers that MDL cuts into many bins; made in blocks to save memory."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, _N_CLASSES, n_rows).astype(np.uint8)
     X = np.empty((n_rows, _N_COLUMNS), np.uint8 if kind == "integers" else np.float32)
@@ -84,7 +84,7 @@ def _make_table(kind: str, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _measure(X: Any, y: Any) -> tuple[int, float, float]:
     """Bytes beyond the input, seconds, and training error in %."""
-    classifier = TANClassifier("subset", epochs=1, batch_size=10_000, random_state=0)
+    classifier = TANClassifier("subset", GradientDescent(epochs=1, batch_size=10_000), random_state=0)
     classifier.fit(X[:20_000], y[:20_000])
     _release_unused()
     before = _memory("VmRSS")
@@ -97,7 +97,7 @@ def _measure(X: Any, y: Any) -> tuple[int, float, float]:
 
 
 def _release_unused() -> None:
-    """Give freed memory back to the system, so that the fit cannot hide in it."""
+    """Return freed memory to the system, so that the fit cannot use it unnoticed."""
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()

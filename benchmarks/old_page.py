@@ -1,4 +1,4 @@
-"""The page ``docs/benchmarks.md`` read back, so that some of its sections can be measured anew and the others stay."""
+"""Reads the page ``docs/benchmarks.md``, so that some of its sections can be measured again and the others stay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read_sections(path: Path) -> list[Section]:
 
 
 def merge_sections(old: list[Section], new: list[Section]) -> list[Section]:
-    """New sections in the place of old ones of the same title; the others behind.
+    """New sections in place of old ones of the same title, and the other new ones at the end.
 
     >>> [section.title for section in merge_sections([Section("a"), Section("b")], [Section("c"), Section("a")])]
     ['a', 'b', 'c']

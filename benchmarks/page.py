@@ -14,11 +14,11 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 _INTRODUCTION = """# Benchmarks
 
-Times of this library against what one could use instead, those of a section in one run. Times depend on the machine;
-ratios much less. A time is the median of several rounds, with the quartiles in brackets, in processor time on one
-thread unless the row says otherwise. Compiling is not counted. Accuracy stands beside each speed.
+Times of this library against the alternatives, all times of a section from one run. Times depend on the machine, ratios
+much less. A time is the median of several rounds, with the quartiles in brackets, in processor time on one thread
+unless the row says otherwise. Compilation is not counted. Accuracy stands beside each speed.
 
-How good the classifiers are without a choice of options, over many tables, is in [comparison.md](comparison.md).
+[comparison.md](comparison.md) shows how accurate the classifiers are with their defaults, over many data sets.
 """
 
 
@@ -31,7 +31,7 @@ def write_page(sections: list[Section], machine: str, command: str, folder: Path
     machine : str
         What it was measured on.
     command : str
-        What was typed.
+        The command that was run.
     folder : Path
     """
     is_drawn = _write(folder / "benchmarks.svg", lambda path: draw_ratios(sections, path))
@@ -39,7 +39,7 @@ def write_page(sections: list[Section], machine: str, command: str, folder: Path
 
 
 def _write(target: Path, make: Callable[[Path], object]) -> bool:
-    """Let ``make`` fill a temporary file beside the target and put it in its place; False if there is nothing."""
+    """Let ``make`` fill a temporary file and move it to the target; False if ``make`` has nothing to write."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
     os.close(handle)
     path = Path(name)

@@ -1,4 +1,4 @@
-"""Other libraries to compare with. Each is optional; one that is not installed is named, never left out in silence."""
+"""Other libraries to compare with. Each is optional; one that is not installed is always named in the results."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Prediction on letter: a table of 100,000 rows of codes, and one row through `predict_proba`.
+"""Prediction on letter: 100,000 rows of codes through `predict`, and one row through `predict_proba`.
 
 All predictors get the same array of codes, in bytes as the data set is stored, and one thread. The explainable boosting
-machine is fitted with one bag, few rounds and no interactions, so its error is not its best; its time to predict
-depends on the number of terms only.
+machine is fitted with one bag, few rounds and no interactions, so its error is not its best; its prediction time
+depends only on the number of terms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TARGETS = {"CategoricalNB": Target(20.0), "LightGBM, 100 rounds": Target(100.0)
 
 
 def _peers(fold: Fold, missing: list[str], tiny: bool) -> dict[str, tuple[Any, Callable[[np.ndarray], np.ndarray]]]:
-    """Fitted rivals and how each predicts classes."""
+    """Fitted rivals, and the function of each that predicts classes."""
     bayes = CategoricalNB().fit(fold.X_train, fold.y_train)
     rivals: dict[str, tuple[Any, Callable[[np.ndarray], np.ndarray]]] = {"CategoricalNB": (bayes, bayes.predict)}
     lightgbm = peers.find("lightgbm", missing)
@@ -44,13 +44,13 @@ def _peers(fold: Fold, missing: list[str], tiny: bool) -> dict[str, tuple[Any, C
     return rivals
 
 
-def table(fold: Fold, n_rows: int) -> np.ndarray:
-    """So many rows, drawn from the test rows."""
+def draw_rows(fold: Fold, n_rows: int) -> np.ndarray:
+    """Rows drawn from the test rows, with replacement."""
     return fold.X_test[np.random.default_rng(0).integers(0, len(fold.X_test), n_rows)]
 
 
-def _measure_table(fold: Fold, ours: TANClassifier, rivals: dict, n_rows: int, rounds: int) -> list[Row]:
-    X = table(fold, n_rows)
+def _measure_rows(fold: Fold, ours: TANClassifier, rivals: dict, n_rows: int, rounds: int) -> list[Row]:
+    X = draw_rows(fold, n_rows)
     error = error_percent(ours.predict(fold.X_test), fold.y_test)
     rows = []
     for name, (_, predict) in rivals.items():
@@ -99,10 +99,10 @@ def run(*, tiny: bool = False) -> Section:
     n_rows, rounds, changes = (1000, 2, {"epochs": 1}) if tiny else (100_000, 15, {})
     ours = short_classifier("learned", 0, **changes).fit(fold.X_train, fold.y_train)
     with warnings.catch_warnings():
-        # LightGBM warns of an array without names after having named its columns itself.
+        # LightGBM warns about an array without names, though it has named the columns itself.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         rivals = _peers(fold, missing, tiny)
-        rows = _measure_table(fold, ours, rivals, n_rows, rounds)
+        rows = _measure_rows(fold, ours, rivals, n_rows, rounds)
     notes = [
         "One thread. For one row the ratio is ours over theirs.",
         "The boosting machine was fitted with few rounds and no interactions: its error is not its best.",

@@ -1,4 +1,4 @@
-"""What a section of the benchmarks hands back: lines to print, and rows for the table in ``docs/benchmarks.md``."""
+"""What a section of the benchmarks returns: lines to print, and rows of a table in ``docs/benchmarks.md``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Row:
         How many times faster this library is; where the target is "at most", how many times slower or larger.
     target : Target, optional
     accuracy : str
-        What was reached besides speed.
+        Accuracy and other results to show beside the speed.
     """
 
     what: str
@@ -81,11 +81,11 @@ class Section:
     title : str
     rows : list of Row
     notes : list of str
-        Sentences that the numbers need, printed below them.
+        Sentences that explain the numbers, printed below them.
     lines : list of str
-        Lines of a table that has no ratios.
+        Results that are not ratios, as lines of text.
     missing : list of str
-        Peers and data that were not there.
+        Peers and data that were not available.
     """
 
     title: str

@@ -1,7 +1,7 @@
 """One training step, this library and PyTorch, one thread each, on the shapes of the paper's data sets.
 
-"Plain" is the method as one writes it down in PyTorch, "tuned" the fastest form that was found. Random data suffice for
-speed. Beside it stand the test errors of a short training on the real data, the same for all, where they are at hand.
+"Plain" is the method as one would write it in PyTorch, "tuned" the fastest form that was found. Random data suffice for
+speed. Where the real data are available, the test errors of a short training, the same for all, stand beside it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LAM, _GAMMA, _ETA = 100.0, 10.0, 10.0
 _RATE, _TAU = 0.03, 1.0
 _SEED = 0
 
-# Steps before the clock starts: dense Adam is at its full cost once most tables of a feature have been drawn.
+# Steps before the clock starts: dense Adam reaches its full cost once most CPTs of a feature have been drawn.
 _STEPS_BEFORE = 60
 
 _TINY = {"tiny": Shape(60, 20, 3, (2, 3, 4, 3))}
@@ -53,7 +53,7 @@ _EPOCHS = {"letter": 20, "satimage": 20, "usps": 20, "mnist": 4}
 
 
 def tanager_step(shape: Shape, optimiser: str) -> Callable[[], object]:
-    """A function that takes one step of this library, batch and noise drawn as in a fit."""
+    """A function that takes one step of this library, with batch and noise drawn as in a fit."""
     n_features = len(shape.cards)
     sets = ParentSets.from_lists(random_candidates(shape, _SEED), order=np.arange(n_features))
     layout = make_layout(sets, list(shape.cards), shape.n_classes)

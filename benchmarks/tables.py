@@ -1,9 +1,9 @@
-"""``python -m benchmarks.tables [data set ...]``: classifiers without options over many tables, and the page of it.
+"""``python -m benchmarks.tables [data set ...]``: compare classifiers without options, and write the page.
 
-Each trial runs in a process of its own and is kept in a cache (``.benchmarks/tables``, or below the folder that
-TANAGER_BENCH_CACHE names), so an interrupted comparison goes on where it was. The page has all that is kept, whatever
-was asked for this time. After a change of a method, ``--again`` with its name forgets what is kept of it. Set
-TANAGER_DATA to the folder of the data sets; without it only those of scikit-learn are there.
+Each trial runs in a process of its own and is cached in ``.benchmarks/tables``, or below the folder that
+TANAGER_BENCH_CACHE names, so an interrupted comparison resumes where it stopped. The page shows everything in the
+cache, whatever was run this time. After a change of a method, ``--again`` with its name clears its results. Set
+TANAGER_DATA to the folder of the data sets; without it only those of scikit-learn are available.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SECONDS = 600.0
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Make the trials that are not kept, and write the page."""
+    """Run the trials that are not cached, and write the page."""
     options = _parser().parse_args(arguments)
     unknown = sorted(set(options.tables) - set(TABLES))
     if unknown:
@@ -51,14 +51,14 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             _run(pairs, options.seconds)
         except KeyboardInterrupt:
-            sys.exit("stopped; what is finished is kept, and the same command goes on from there")
+            sys.exit("stopped; finished trials are kept, and the same command resumes from there")
     if not options.no_page:
         write_page(kept_outcomes(), options.page)
         print(f"written to {options.page}")
 
 
 def kept_outcomes() -> Outcomes:
-    """All that is kept, in the order of data sets and methods; data sets of which nothing is are left out."""
+    """All cached outcomes, in the order of data sets and methods; data sets without any are left out."""
     kept = {table: {method: kept_outcome(table, method) for method in METHODS} for table in TABLES}
     found = {table: {method: it for method, it in of.items() if it is not None} for table, of in kept.items()}
     return {table: of for table, of in found.items() if of}
@@ -80,13 +80,13 @@ def _run(pairs: Sequence[tuple[str, str]], seconds: float) -> None:
 
 
 def _was_given_less(outcome: Outcome, seconds: float) -> bool:
-    """Whether a trial did not finish in a shorter time than it has now."""
+    """Whether a trial did not finish, but had less time than there is now."""
     return isinstance(outcome, Stopped) and outcome.why == NOT_FINISHED and outcome.seconds < seconds
 
 
 def _describe(outcome: Outcome) -> str:
     if isinstance(outcome, Stopped):
-        return f"{outcome.why} ({outcome.seconds:g} s were given)"
+        return f"{outcome.why} (limit {outcome.seconds:g} s)"
     return (
         f"error {outcome.error:.2f} +- {outcome.standard_error:.2f} %, log-loss {outcome.log_loss:.4f}, calibration "
         f"error {outcome.calibration_error:.2f} %, fit {outcome.fit_seconds:.3g} s, predict "
@@ -98,12 +98,19 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
     parser.add_argument("tables", nargs="*", metavar="data set", help=f"default: {' '.join(TABLES)}")
     parser.add_argument("--method", action="append", choices=list(METHODS), help="default: all that are installed")
-    parser.add_argument("--again", action="append", choices=list(METHODS), help="forget what is kept of a method")
     parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help="processor time of a fit and its prediction (default: 600)"
+        "--again", action="append", choices=list(METHODS), help="clear the results of a method and run it again"
     )
-    parser.add_argument("--finished", action="store_true", help="run nothing: the page of what is kept")
-    parser.add_argument("--page", type=Path, default=PAGE, help="file to write; its picture goes to figures beside it")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        help="limit on the processor time of a fit and its prediction (default: 600)",
+    )
+    parser.add_argument("--finished", action="store_true", help="run nothing; write the page from the cache")
+    parser.add_argument(
+        "--page", type=Path, default=PAGE, help="file to write; its picture goes into figures beside it"
+    )
     parser.add_argument("--no-page", action="store_true", help="only run and print")
     return parser
 

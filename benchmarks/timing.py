@@ -1,7 +1,7 @@
-"""Timing of rivals in turns, warmed up: medians with quartiles.
+"""Timing of rivals in turns, after a warm-up: medians with quartiles.
 
-Work on one thread is measured in processor time, which hardly depends on what else the machine does. Only where threads
-are compared is it wall time; then the best of several rounds counts, since others can only make a round slower.
+Work on one thread is measured in processor time, which hardly depends on the load of the machine. Only comparisons of
+threads use wall time; there the best of several rounds counts, since other processes can only slow a round down.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Timing(NamedTuple):
         return f"{median:.3g} {unit}{spread}"
 
     def times(self, factor: float) -> Timing:
-        """The time of so many calls."""
+        """The time of ``factor`` calls."""
         return Timing(*(value * factor for value in self))
 
 

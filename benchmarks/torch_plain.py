@@ -1,4 +1,4 @@
-"""The method in PyTorch as one writes it down from the paper: a loop over features, autograd, `torch.optim.Adam`.
+"""The method in PyTorch as one would write it from the paper: a loop over features, autograd, `torch.optim.Adam`.
 
 Each feature has one parameter with the CPTs of all its candidates, ``[K + 1, R_parent, R_child, C]``, padded to the
 candidate with the most values. `benchmarks.torch_tan` is the same model rearranged for speed.

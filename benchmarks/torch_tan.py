@@ -5,7 +5,7 @@ and the child's values are padded to the largest number of any feature by minus 
 gets no gradient. So a step is one `log_softmax`, one `index_select` for the sampled structure, which carries the
 gradient of the CPTs, and one for all candidates, which carries only the straight-through gradient of `phi`.
 
-This is the fastest of the ways that were tried. Milliseconds of processor time a step (median; K = 8, float32, one
+This is the fastest of the layouts that were tried. Milliseconds of processor time per step (median; K = 8, float32, one
 thread of an AMD EPYC with AVX-512, torch 2.13, fused Adam, random data of `benchmarks.shapes`):
 
     layout of the CPTs                                            letter  satimage    usps   mnist
@@ -15,7 +15,7 @@ thread of an AMD EPYC with AVX-512, torch 2.13, fused Adam, random data of `benc
     one [R_max, D, K + 1, R_max, C], child's value first             4.8       2.8    12.0   129.9
     one [rows, R_max, C]                                             2.7       3.8    12.3    58.3
     one [R_max, rows, C], child's value first                        2.1       1.9    10.5    33.8
-    the same, tables detached in the straight-through term: here     1.8       1.8     6.4    26.1
+    the same, CPTs detached in the straight-through term: here       1.8       1.8     6.4    26.1
     here, with the default Adam in place of the fused one            2.3       2.5     7.3    37.5
     here, after `model.compile()`, which takes 5 to 30 s             1.5       1.7     5.0    20.1
 """
@@ -91,8 +91,8 @@ class TorchTAN(nn.Module):
     def forward(self, codes: Tensor, noise: Tensor, tau: float | Tensor) -> Tensor:
         """Log-joint [B, C] of a sampled structure, with the straight-through gradient of phi (equations 9 to 13).
 
-        The weight of a candidate is hard + soft - soft.detach(). Its hard part selects one table of each feature. The
-        rest is zero: it adds nothing to the value or to the gradient of the tables, so they are detached there.
+        The weight of a candidate is hard + soft - soft.detach(). Its hard part selects one CPT of each feature. The
+        rest is zero: it adds nothing to the value or to the gradient of the CPTs, so they are detached there.
         """
         scores = self.phi + noise
         soft = torch.softmax(scores / tau, dim=1)[self.child, self.place]

@@ -1,8 +1,8 @@
-"""Tables as users have them: default fits straight from CSV files, and the cost of summing missing cells out.
+"""Frames as users have them: default fits straight from CSV files, and the cost of summing out missing cells.
 
 Reads ``extra/adult.csv.gz`` and others from the folder that TANAGER_DATA names. The peer is scikit-learn's histogram
-gradient boosting, which wants words as a pandas category; that is not counted in its time. A first fit to few rows
-compiles. The cost of missing cells is measured on scikit-learn's digits, repeated.
+gradient boosting, which requires words as pandas categories; the conversion does not count in its time. A first fit to
+few rows compiles. The cost of missing cells is measured on repeated rows of scikit-learn's digits.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from benchmarks.data import error_percent
 from benchmarks.records import Row, Section
 from benchmarks.timing import Timing, ratio, time_in_turns, time_once
 from tanager import TANClassifier
+from tanager.learning import PRESETS
 
 
 def _read_mushroom(folder: Path) -> Split:
-    """Mushrooms, every third for the test."""
+    """Mushrooms; every third is a test row."""
     X, y = read_table(folder / "mushroom.csv.gz")
     is_test = np.arange(len(y)) % 3 == 0
     return Split(X[~is_test], y[~is_test], X[is_test], y[is_test])
@@ -39,7 +40,7 @@ _READERS: dict[str, Callable[[Path], Split]] = {
 
 def run(*, tiny: bool = False) -> Section:
     """Measure."""
-    title = "Tables with words and missing cells, one thread"
+    title = "Frames with words and missing cells, one thread"
     rows = _summing_out(n_rows=1_000 if tiny else 20_000)
     folder = extra_folder()
     if folder is None:
@@ -48,7 +49,7 @@ def run(*, tiny: bool = False) -> Section:
         split = read(folder).head(500) if tiny else read(folder)
         ours: dict[str, Any] = {
             "TANClassifier()": TANClassifier(random_state=0),
-            "TANClassifier(choose=False)": TANClassifier(choose=False, random_state=0),
+            "one preset": TANClassifier(**PRESETS["likelihood"].get_params(deep=False), random_state=0),
         }
         theirs = _measure(HistGradientBoostingClassifier(random_state=0), as_categories(split))
         rows += [_row(f"{name}, {label}", _measure(it, split), theirs) for label, it in ours.items()]
@@ -56,17 +57,17 @@ def run(*, tiny: bool = False) -> Section:
 
 
 def _summing_out(n_rows: int) -> list[Row]:
-    """Time to predict with a share of the cells missing against that with none."""
+    """Prediction time with a share of the cells missing against the time with none missing."""
     X, y = load_digits(return_X_y=True)
     classifier = TANClassifier("chow-liu", parameters="ml").fit(X[::2], y[::2])
     rng = np.random.default_rng(0)
     rows = rng.integers(0, len(X) // 2, n_rows) * 2 + 1
-    tables = {"0 %": X[rows]}
+    inputs = {"0 %": X[rows]}
     for share in (0.01, 0.1, 0.5):
-        tables[f"{100 * share:.0f} %"] = np.where(rng.random((n_rows, X.shape[1])) < share, np.nan, X[rows])
-    rivals = {label: (lambda table=table: classifier.predict_proba(table)) for label, table in tables.items()}
+        inputs[f"{100 * share:.0f} %"] = np.where(rng.random((n_rows, X.shape[1])) < share, np.nan, X[rows])
+    rivals = {label: (lambda cells=cells: classifier.predict_proba(cells)) for label, cells in inputs.items()}
     times = time_in_turns(rivals, rounds=5, warm_up=1)
-    errors = {label: error_percent(classifier.predict(table), y[rows]) for label, table in tables.items()}
+    errors = {label: error_percent(classifier.predict(cells), y[rows]) for label, cells in inputs.items()}
     return [
         Row(
             f"predict_proba, {n_rows:,} digits, {label} of the cells missing",
@@ -77,7 +78,7 @@ def _summing_out(n_rows: int) -> list[Row]:
             None,
             f"test error {errors[label]:.2f} %, none missing {errors['0 %']:.2f} %",
         )
-        for label in list(tables)[1:]
+        for label in list(inputs)[1:]
     ]
 
 

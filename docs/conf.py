@@ -24,7 +24,7 @@ extensions = [
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "results-notes.md", "beyond-notes.md", "**/README.rst"]
-# scikit-learn's own docstrings, which the estimators inherit, refer to pages of its site.
+# The estimators inherit docstrings from scikit-learn that refer to pages of its site.
 suppress_warnings = ["config.cache", "ref.ref"]
 nitpicky = False
 
@@ -37,7 +37,7 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 autosummary_generate = True
 
-# Other projects' inventories are fetched only where that is asked for: the site builds without a network.
+# Fetch other projects' inventories only on request, so that the site builds offline.
 intersphinx_mapping = (
     {
         "numpy": ("https://numpy.org/doc/stable/", None),

@@ -1,10 +1,10 @@
 """
-Sweeping on Dask
-================
+A parameter sweep on Dask
+=========================
 
-The paper's experiments are runs with a name each, kept in a store that survives anything. The same runs go to local
-processes or to the workers of a Dask cluster; here to a small cluster on this machine, with three runs on scikit-
-learn's digits. ``tanager reproduce --scheduler ADDRESS`` is this as a command.
+The paper's experiments are runs, each with its own identity, in a store that survives crashes. The same runs work in
+local processes or on a Dask cluster. Here, a small cluster on this machine makes three runs on scikit-learn's digits.
+``tanager reproduce --scheduler ADDRESS`` does this from the command line.
 """
 
 import tempfile
@@ -18,7 +18,7 @@ from tanager.experiments.dask_pool import DaskPool
 
 
 def main() -> None:
-    # A configuration of the paper's grid for naive Bayes, shortened; its hash is its identity.
+    # Three configurations from the paper's grid for naive Bayes, with fewer epochs. The hash of a run is its identity.
     specs = [replace(spec, epochs=5) for spec in sample_grid(paper_grid("digits", "nb"), 3)]
     print(*(spec.key[:12] for spec in specs))
     path = Path(tempfile.mkdtemp()) / "results.sqlite"
@@ -30,7 +30,7 @@ def main() -> None:
             print(
                 f"lambda {outcome.spec.lam:.3g}, gamma {outcome.spec.gamma:.3g}: {outcome.result.test_error:.2%} wrong"
             )
-        # What is stored is not run again.
+        # Stored runs are not repeated.
         print("missing:", len(store.missing(specs)))
 
 

@@ -1,9 +1,9 @@
 """
-Deploying as C and as ONNX
-==========================
+Deploy as C or ONNX
+===================
 
-A classifier of this kind is a handful of tables and a sum. So it runs as integer arithmetic on a microcontroller, and
-in any runtime that knows ONNX.
+This kind of classifier is a few probability tables and a sum. It runs in integer arithmetic on a microcontroller, and
+in any ONNX runtime.
 """
 
 import subprocess
@@ -16,17 +16,17 @@ import onnxruntime
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from tanager import TANClassifier
+from tanager import Nearest, TANClassifier
 from tanager.exports import bit_width_curve, to_c, to_onnx
 
 X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.33, random_state=0)
-clf = TANClassifier(structure="nearest", image_shape=(8, 8), random_state=0).fit(X, y)
+clf = TANClassifier(Nearest(image_shape=(8, 8)), random_state=0).fit(X, y)
 
 # %%
 # ONNX
 # ----
-# The graph takes the raw numbers; the bins are inside.
+# The graph takes the raw numbers; it includes the bins.
 
 session = onnxruntime.InferenceSession(to_onnx(clf).SerializeToString())
 inputs = {session.get_inputs()[0].name: X_test}
@@ -36,17 +36,17 @@ print("largest difference:", float(np.abs(probabilities - clf.predict_proba(X_te
 # %%
 # C
 # -
-# One header with integer tables. How many bits do the parameters need?
+# One header with integer CPTs. How many bits does each parameter need?
 
 curve = bit_width_curve(clf, X_test, y_test)
 _, ax = plt.subplots()
 ax.plot(curve.bits, 100 * curve.error, marker="o")
 ax.axhline(100 * curve.full_error, color="grey", linestyle="--", label="floating point")
-ax.set(xlabel="bits for each parameter", ylabel="error in per cent")
+ax.set(xlabel="bits per parameter", ylabel="error in percent")
 ax.legend()
 
 # %%
-# Six bits here; the header, and what a C compiler makes of it:
+# Six bits suffice here. Write the header, compile it, and look at its beginning:
 
 folder = Path(tempfile.mkdtemp())
 to_c(clf, folder / "digits.h", bits=6, name="digits")

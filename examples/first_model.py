@@ -2,7 +2,7 @@
 A first model in five minutes
 =============================
 
-From a table to a classifier that is measured, read, explained, asked and saved.
+Fit a classifier to a data frame, measure it, look inside, explain a prediction, query it and save it.
 """
 
 import tempfile
@@ -19,7 +19,7 @@ y = y.map({0: "Barolo", 1: "Grignolino", 2: "Barbera"})
 X.head()
 
 # %%
-# Columns may be numbers, words or both. Numbers are cut where the classes change. The classifier is a scikit-learn
+# Columns may hold numbers or words. Numbers are binned where the classes change. The classifier is a scikit-learn
 # estimator like any other.
 
 clf = TANClassifier(random_state=0)
@@ -27,31 +27,32 @@ print(f"five-fold accuracy: {cross_val_score(clf, X, y, cv=5).mean():.3f}")
 clf.fit(X, y)
 
 # %%
-# What it learned: for each feature at most one other feature that it depends on, besides the class.
+# It learned which other feature, if any, each feature depends on besides the class.
 
 clf.plot_structure()
 
 # %%
-# The table of one feature: how probable its values are, given its parent's, for each class.
+# The conditional probability table (CPT) of one feature: the probability of its values given its parent's value, for
+# each class.
 
 clf.plot_cpt("color_intensity")
 
 # %%
-# Why is the first bottle taken for what it is? The log-odds are a sum, so the contribution of each feature is exact.
+# Why is the first bottle classified as it is? The log-odds are a sum, so the contribution of each feature is exact.
 
 clf.plot_explanation(X.iloc[0])
 
 # %%
-# The same as a table:
+# The same in numbers:
 
 clf.explain(X.iloc[0]).round(2)
 
 # %%
-# It is a joint distribution, so it also answers other questions. How probable are the classes if nothing is known but
-# the alcohol? And what might such a bottle look like otherwise? Training for classification bends the distribution
-# towards telling classes apart; for questions like these, maximum likelihood is the better choice.
+# The model is a joint distribution, so it answers other questions too. How probable is each class if only the alcohol
+# is known? What do bottles with that much alcohol look like? Training for classification distorts the distribution in
+# order to separate the classes; for such questions, maximum likelihood (``parameters="ml"``) is the better choice.
 
-likely = TANClassifier("chow-liu", parameters="ml").fit(X, y)
+likely = TANClassifier("chow-liu", "ml").fit(X, y)
 few = X.iloc[:1].copy()
 few.loc[:, few.columns != "alcohol"] = float("nan")
 for kind, probability in zip(likely.classes_, likely.predict_proba(few)[0], strict=True):
@@ -61,7 +62,7 @@ print(kinds)
 bottles.iloc[:, :4]
 
 # %%
-# A model file is plain numbers and text; loading it runs no code.
+# A model file holds only numbers and text; loading it runs no code.
 
 path = Path(tempfile.mkdtemp()) / "wine.tanager"
 clf.save(path)

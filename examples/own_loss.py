@@ -2,8 +2,8 @@
 Your own loss, in PyTorch
 =========================
 
-A loss sees the log-joint of each row with each class and nothing else of the model, so any differentiable function
-will do. PyTorch can do the differentiating: ``pip install 'tanager[torch]'``.
+A loss sees the log-joint of each row with each class, and nothing else of the model, so any differentiable function
+works. PyTorch can compute the gradient: ``pip install 'tanager[torch]'``.
 """
 
 import torch
@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
-from tanager import TANClassifier
+from tanager import GradientDescent, TANClassifier
 from tanager.losses import torch_loss
 
 X, y = load_digits(return_X_y=True)
@@ -19,7 +19,7 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.33, random_state=0)
 
 
 # %%
-# Focal loss: the conditional likelihood with less weight on rows that are classified with confidence already.
+# Focal loss: the conditional likelihood with less weight on rows that are already classified with confidence.
 
 
 def focal(log_joint, y):
@@ -28,9 +28,10 @@ def focal(log_joint, y):
 
 
 # %%
-# Structure and tables are learned by it, as by any other.
+# It trains the structure and the CPTs, like any other loss.
 
 for name, loss in [("hybrid", "hybrid"), ("conditional", "conditional"), ("focal", torch_loss(focal))]:
-    clf = TANClassifier("subset", loss=loss, epochs=30, batch_size=100, random_state=0).fit(X, y)
+    parameters = GradientDescent(loss, epochs=30, batch_size=100)
+    clf = TANClassifier("subset", parameters, random_state=0).fit(X, y)
     proba = clf.predict_proba(X_test)
     print(f"{name:12} error {1 - clf.score(X_test, y_test):.2%}, log-loss {log_loss(y_test, proba):.3f}")

@@ -2,8 +2,8 @@
 Your own search space
 =====================
 
-Which structures are considered is a value: for each feature, the list of its candidate parents. What you know about
-a problem goes in there.
+A search space is a value, ``ParentSets``: for each feature, the list of its candidate parents. Use it to tell the
+search what you know about the problem.
 """
 
 from sklearn.datasets import load_iris
@@ -15,8 +15,8 @@ X, y = load_iris(return_X_y=True, as_frame=True)
 print(list(X.columns))
 
 # %%
-# Say that the petals' size may depend on the sepals', each width on its length, and nothing on the petals. -1 is "no
-# parent"; a feature with one candidate has nothing to learn. The order proves that no choice makes a cycle.
+# Suppose that the size of the petals may depend on that of the sepals, and each width on its length. -1 means "no
+# parent"; a feature with a single candidate leaves nothing to learn. The order proves that no choice makes a cycle.
 
 space = ParentSets.from_lists([[-1], [-1, 0], [-1, 0, 1], [2]], order=[0, 1, 2, 3])
 clf = TANClassifier(structure=space, random_state=0).fit(X, y)
@@ -24,7 +24,7 @@ for feature, parent in enumerate(clf.parents_):
     print(X.columns[feature], "<-", "class" if parent < 0 else f"class, {X.columns[parent]}")
 
 # %%
-# The probabilities of the parents say how clear the choice was; the last column is "no parent".
+# The probabilities of the parents show how clear the choice was; the last column is "no parent".
 
 print(clf.parent_probabilities_.round(2))
 

@@ -1,1 +1,1 @@
-"""What was built beyond the paper, compared on held-back rows: ``python -m benchmarks.beyond``."""
+"""Methods beyond the paper, with options selected on held-out rows: ``python -m benchmarks.beyond``."""

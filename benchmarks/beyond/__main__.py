@@ -1,7 +1,7 @@
-"""``python -m benchmarks.beyond [data set ...]``: compare what was built beyond the paper, and write the page.
+"""``python -m benchmarks.beyond [data set ...]``: compare the methods beyond the paper, and write the page.
 
-Trials are kept in a cache (``.benchmarks/beyond``, or below the folder that TANAGER_BENCH_CACHE names), so an
-interrupted comparison goes on where it was.
+Trials are cached in ``.benchmarks/beyond``, or below the folder that TANAGER_BENCH_CACHE names, so an interrupted
+comparison resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "beyond-results.md"
 def main(arguments: list[str] | None = None) -> None:
     """Compare, print and write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beyond", description=__doc__)
-    parser.add_argument("datasets", nargs="*", help=f"default: {' '.join(DATASETS)}")
+    parser.add_argument("datasets", nargs="*", metavar="data set", help=f"default: {' '.join(DATASETS)}")
     parser.add_argument("--method", action="append", choices=COMPARED, help="default: all, and error over size")
-    parser.add_argument("--seeds", type=int, default=N_SEEDS)
+    parser.add_argument("--seeds", type=int, default=N_SEEDS, help=f"seeds to test (default: {N_SEEDS})")
     parser.add_argument("--page", type=Path, default=PAGE, help="file to write")
-    parser.add_argument("--finished", action="store_true", help="train nothing: only what was finished before")
+    parser.add_argument("--finished", action="store_true", help="train nothing; use finished trials only")
     parser.add_argument("--no-page", action="store_true", help="only run and print")
     options = parser.parse_args(arguments)
     lines: dict[str, list[Line]] = {}
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
         except NotFinishedError:
             print(f"{dataset}, error over size: not finished")
     if not any(lines.values()):
-        print("nothing is finished, and no page was written")
+        print("nothing is finished, so no page was written")
     elif not options.no_page:
         write_page(lines, curves, options.page)
         print(f"written to {options.page}")

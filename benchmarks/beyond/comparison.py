@@ -23,13 +23,13 @@ class Line:
     ----------
     method : str
     options : list of dict
-        Selected options, of each fold.
+        Selected options of each fold.
     validation_error : float
         Of the selected options; mean over folds.
     errors : list of float
         Test error of each seed; mean over folds.
     seconds : float
-        Processor time of a fit to all training rows: the median.
+        Median processor time of a fit to all training rows.
     n_parameters : int
     """
 
@@ -47,16 +47,16 @@ class Line:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of that mean; it does not hold what other test rows would change."""
+        """Standard error of that mean over seeds; other test rows would add to it."""
         return float(np.std(self.errors, ddof=1) / np.sqrt(len(self.errors))) if len(self.errors) > 1 else 0.0
 
 
 def compare(dataset: str, method: str, n_seeds: int = N_SEEDS, *, only_finished: bool = False) -> Iterator[str | Line]:
-    """Words on what is being done, and at the end the line.
+    """Yield progress messages, and the line at the end.
 
-    Options are selected by one seed on validation rows, in each fold for itself: rows held back in one fold are test
-    rows of another. That seed is not among those that are tested. With ``only_finished`` nothing is trained, and
-    `NotFinishedError` says that a trial is missing.
+    Options are selected on validation rows with one seed, in each fold separately, since rows held out in one fold are
+    test rows of another. That seed is not among those that are tested. With ``only_finished`` nothing is trained, and a
+    missing trial raises `NotFinishedError`.
     """
     run = finished_trial if only_finished else run_trial
     folds = range(1, N_FOLDS.get(dataset, 1) + 1)

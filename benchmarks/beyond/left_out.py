@@ -1,8 +1,8 @@
-"""What was tried and did not earn a place in the library; here so that its lines can be made."""
+"""What was tried and did not earn a place in the library; it stays here so that its results can be reproduced."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -12,39 +12,41 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from tanager import TANClassifier, TANEnsembleClassifier
+from tanager import GradientDescent, TANClassifier, TANEnsembleClassifier
 from tanager._types import FloatArray
-from tanager.estimators.defaults import GIVEN, with_preset
-from tanager.estimators.fitting import Fitted, with_tables_to_fall_back_on
-from tanager.estimators.options import make_loss, make_settings
-from tanager.estimators.preparing import lay_out
+from tanager.data import as_table
+from tanager.estimators.inputs import encode_training
 from tanager.kernels.normalise import normalise_tables
+from tanager.learning import Context, Recipe
 from tanager.model import Network
-from tanager.training import Noise, TrainState, initial_state, make_problem, structure_of, train
+from tanager.training import Noise, TrainingSettings, TrainState, initial_state, structure_of, train
 
 _HELD_OUT = 0.2
 
 
-class AveragedTables:
-    """A given structure whose tables are averaged over the last half of the epochs, and normalised again.
+class AveragedCPTs:
+    """A fixed structure whose CPTs are averaged over the second half of the epochs, and normalised again.
 
     Parameters
     ----------
     estimator : TANClassifier
-        With a structure that is not searched, and a number as ``random_state``.
+        With a fixed structure, `GradientDescent` that starts at random, and a number as ``random_state``.
     """
 
     def __init__(self, estimator: TANClassifier) -> None:
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train, adding up tables after each epoch of the second half."""
-        plan, seed = clone(self.estimator), self.estimator.random_state
-        rows = plan.encode_training(X, y, None)
-        plan = with_preset(plan, GIVEN, rows.n_counted)
-        settings = make_settings(plan)
-        layout, phi = with_tables_to_fall_back_on(lay_out(plan, rows, seed))
-        problem = replace(make_problem(rows.codes, rows.y, None, settings.batch_size), n_ordered=rows.n_ordered)
+        """Train, and add up the CPTs after each epoch of the second half."""
+        seed = self.estimator.random_state
+        self._encoded = encode_training(self.estimator, X, y, None, n_threads=1)
+        context = Context(self._encoded.rows)
+        recipe = Recipe(self.estimator.structure, self.estimator.parameters).used(context.rows.n_counted)
+        layout, phi = recipe.lay_out(context, seed), None
+        for regulariser in recipe.parameters.all_regularisers():
+            layout, phi = regulariser.extend(layout, phi)
+        settings = _settings(recipe.parameters)
+        problem = context.problem(settings.batch_size, may_merge=True)
         state = initial_state(layout, Noise(seed), phi)
         theta, prior = np.zeros(len(state.theta.value)), np.zeros(layout.n_classes)
 
@@ -53,27 +55,34 @@ class AveragedTables:
                 theta[:] += now.theta.value
                 prior[:] += now.prior.value
 
-        train(state, layout, problem, make_loss(plan), settings, Noise(seed), on_epoch=add)
+        train(state, layout, problem, recipe.parameters.resolved("loss"), settings, Noise(seed), on_epoch=add)
         n_added = settings.epochs - settings.epochs // 2
-        tables = (theta / n_added).astype(np.float32)
-        normalise_tables(tables, layout.tables, layout.n_classes)
+        cpts = (theta / n_added).astype(np.float32)
+        normalise_tables(cpts, layout.tables, layout.n_classes)
         log_prior = prior / n_added - logsumexp(prior / n_added)
-        distribution = structure_of(state, layout)
-        self.network_ = Network.from_arena(layout, tables, log_prior, distribution.most_probable())
-        plan.take_fitted(Fitted(self.network_, distribution, state.history, state.path))
-        self._fitted = plan
+        chosen = structure_of(state, layout).most_probable()
+        self.network_ = Network.from_arena(layout, cpts, log_prior, chosen)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class of each row."""
-        return self._fitted.predict(X)
+        codes = self._encoded.encoder.encode(as_table(X))
+        return self._encoded.classes[self.network_.predict(codes)]
+
+
+def _settings(descent: GradientDescent) -> TrainingSettings:
+    """Settings of one training run."""
+    options = descent.get_params(deep=False) | {"regularisers": descent.all_regularisers()}
+    return TrainingSettings(
+        **{each.name: options[each.name] for each in fields(TrainingSettings) if each.name in options}
+    )
 
 
 class WeightedEnsemble:
-    """An ensemble whose members have weights that minimise the conditional log-loss of rows held out.
+    """An ensemble whose members have weights that minimise the conditional log-loss of held-out rows.
 
-    Members are trained on four fifths of the rows, weights are fitted on the others, and then members with the same
-    seeds are trained on all rows.
+    Members are trained on four fifths of the rows, the weights are fitted to the rest, and members with the same seeds
+    are then trained on all rows.
 
     Parameters
     ----------
@@ -100,7 +109,7 @@ class WeightedEnsemble:
 
 
 def fit_weights(log_joints: FloatArray, y: NDArray[np.int64]) -> FloatArray:
-    """Weights of at least 0 that minimise the mean conditional log-loss of a weighted sum of log-joints.
+    """Non-negative weights that minimise the mean conditional log-loss of a weighted sum of log-joints.
 
     Parameters
     ----------

@@ -19,20 +19,21 @@ SECONDS = {"letter": 60, "satimage": 60, "usps": 300, "mnist": 1800}
 _TEXT = """\
 # Beyond the paper: results
 
-Written by `python -m benchmarks.beyond` (`TANAGER_DATA` names the folder with the data). What the methods are is in
-[beyond.md](beyond.md).
+Written by `python -m benchmarks.beyond` (`TANAGER_DATA` names the folder with the data). [beyond.md](beyond.md)
+describes the methods.
 
-Options are selected on a fifth of the training rows, held back, by one seed (on satimage in each fold for itself).
-Then the classifier is trained on all training rows with {n_seeds} other seeds, fewer where a fit takes long or has no
-randomness: see the column. Which values were tried is in `benchmarks/beyond/values.py`; on mnist they are fewer.
-Errors are per cent of the test rows: the mean over the seeds and its standard error, which does not hold the spread
-between test sets (that of one test error is about 0.35 points on letter, 0.36 on satimage, 0.25 on usps and 0.12 on
-mnist). Seconds are processor time of one fit, one thread. The paper's figures were selected on test rows."""
+Options are selected on a held-out fifth of the training rows with one seed (on satimage in each fold separately). The
+classifier is then trained on all training rows with {n_seeds} other seeds, or fewer where a fit takes long or is not
+random: see the column. `benchmarks/beyond/values.py` has the values that were tried, fewer of them on mnist; the tables
+name options by the last part of their names there, such as gamma for `parameters__loss__gamma`. Errors are per cent of
+the test rows: the mean over the seeds and its standard error, which leaves out the spread between test sets (for one
+test error about 0.35 points on letter, 0.36 on satimage, 0.25 on usps and 0.12 on mnist). Seconds are processor time of
+one fit on one thread. The paper's figures were selected on test rows."""
 
 
 _SIZES = """\
-Mean of {n_seeds} seeds and its standard error. The options are those of the free tree that is projected once (in the
-tables above); only the price changes, and nothing is selected by it.
+Mean of {n_seeds} seeds and its standard error. The options are those of the free tree that is projected once, as in the
+tables above; only the price changes, and nothing is selected by it.
 
 ![error over the number of parameters](figures/{figure}.svg)
 
@@ -40,7 +41,7 @@ tables above); only the price changes, and nothing is selected by it.
 
 
 def write_page(lines: Mapping[str, Sequence[Line]], curves: Mapping[str, Sequence[Point]], path: Path) -> None:
-    """Write the page and its picture; remarks from ``beyond-notes.md`` beside it are put in."""
+    """Write the page and its picture, with the remarks of ``beyond-notes.md`` beside it."""
     n_seeds = max(len(line.errors) for of_dataset in lines.values() for line in of_dataset)
     parts = [_TEXT.format(n_seeds=n_seeds), "## Summary", _summary(lines)]
     notes = path.with_name("beyond-notes.md")
@@ -105,10 +106,9 @@ def _row(line: Line) -> str:
 
 
 def _options(of_folds: Sequence[Mapping[str, Any]]) -> str:
-    """Selected options, with all values that folds have selected."""
-    names = of_folds[0]
-    values = {name: list(dict.fromkeys(options[name] for options in of_folds)) for name in names}
-    return ", ".join(f"{name} {' or '.join(map(_word, found))}" for name, found in values.items())
+    """Selected options by the last part of their names, with all values that folds have selected."""
+    values = {name: list(dict.fromkeys(options[name] for options in of_folds)) for name in of_folds[0]}
+    return ", ".join(f"{name.split('__')[-1]} {' or '.join(map(_word, found))}" for name, found in values.items())
 
 
 def _word(value: Any) -> str:

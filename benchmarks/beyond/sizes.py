@@ -31,12 +31,12 @@ class Point(NamedTuple):
 
 
 def size_curve(dataset: str, *, only_finished: bool = False) -> list[Point]:
-    """Parameters and error on test rows for each price. Nothing is selected, so test rows may be looked at."""
+    """Parameters and test error for each price. Nothing is selected, so that test rows may be used."""
     (options,) = METHODS[_METHOD].grid(dataset)
     run = finished_trial if only_finished else run_trial
     points = []
     for price in PRICES:
-        priced = options | {"size_penalty": price}
+        priced = options | {"parameters__size_penalty": price}
         outcomes: list[list[Outcome]] = [
             [run(dataset, fold, _METHOD, priced, seed, "test") for fold in range(1, N_FOLDS.get(dataset, 1) + 1)]
             for seed in range(N_SEEDS)
@@ -49,7 +49,7 @@ def size_curve(dataset: str, *, only_finished: bool = False) -> list[Point]:
 
 
 def curve_table(curves: Mapping[str, Sequence[Point]]) -> str:
-    """The curves as one table."""
+    """The curves as one printed table."""
     names = list(curves)
     cells = " | ".join(f"{name}: parameters | error" for name in names)
     rows = [f"| `size_penalty` | {cells} |", f"|---:|{'---:|---:|' * len(names)}"]
@@ -61,7 +61,7 @@ def curve_table(curves: Mapping[str, Sequence[Point]]) -> str:
 
 
 def draw_sizes(curves: Mapping[str, Sequence[Point]], lines: Mapping[str, Sequence[Line]], folder: Path) -> list[Path]:
-    """Draw the curves, and the methods of the tables as points of the same picture."""
+    """Draw the curves, and the methods of the printed tables as points beside them."""
     plt = import_matplotlib("pyplot")
     figure, axes = plt.subplots(1, len(curves), figsize=(3.2 * len(curves), 3.2), layout="constrained", squeeze=False)
     for axis, (dataset, points) in zip(axes[0], curves.items(), strict=True):

@@ -1,7 +1,7 @@
-"""One trial: a method with its options, trained with one seed on one part of one fold. Results are kept on disk.
+"""One trial: a method with its options, trained with one seed on one part of one fold. Results are cached on disk.
 
-A trial is a function of its description alone, but for its time, so the cache can be thrown away, and an interrupted
-comparison goes on where it was. joblib's cache on disk does what is needed here; nothing is shared between machines.
+Except for its time, a trial depends on its arguments alone, so the cache can be deleted at any time, and an interrupted
+comparison resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Part = Literal["validation", "test"]
 
 CACHE = Path(os.environ.get("TANAGER_BENCH_CACHE", ".benchmarks")) / "beyond"
 
-_HELD_BACK = 0.2
+_HELD_OUT = 0.2
 _SPLIT_SEED = 0
 
 
 class NotFinishedError(Exception):
-    """A trial was not made yet."""
+    """A trial has not been run yet."""
 
 
 class Outcome(NamedTuple):
-    """Error in per cent, processor seconds of the fit, and number of parameters (0 if there is no such number)."""
+    """Error in per cent, processor seconds of the fit, and number of parameters (0 where it is not defined)."""
 
     error: float
     seconds: float
@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
 
 
 def run_trial(dataset: str, fold: int, method: str, options: Mapping[str, Any], seed: int, part: Part) -> Outcome:
-    """Train and measure; from the cache if it was done before.
+    """Train and measure, or read the result of an earlier run from the cache.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def run_trial(dataset: str, fold: int, method: str, options: Mapping[str, Any], 
     method : str
         See `benchmarks.beyond.methods`.
     options : mapping
-        What the method is tuned by.
+        Tuned options by their names in ``set_params``.
     seed : int
     part : {"validation", "test"}
-        Train on four fifths of the training rows and measure on the others, or train on all and measure on test rows.
+        Train on four fifths of the training rows and measure on the rest, or train on all and measure on test rows.
     """
     return Outcome(*_memory.cache(_trial)(dataset, fold, method, tuple(sorted(options.items())), seed, part))
 
 
 def finished_trial(dataset: str, fold: int, method: str, options: Mapping[str, Any], seed: int, part: Part) -> Outcome:
-    """The outcome of a trial that was made before; `NotFinishedError` for others."""
+    """The outcome of a trial that was run before; raises `NotFinishedError` for others."""
     arguments = (dataset, fold, method, tuple(sorted(options.items())), seed, part)
     if not _memory.cache(_trial).check_call_in_cache(*arguments):
         raise NotFinishedError
@@ -86,7 +86,7 @@ def _parts(data: Dataset, part: Part) -> tuple[NDArray[Any], NDArray[Any], NDArr
     if part == "test":
         return data.X_train, data.y_train, data.X_test, data.y_test
     order = np.random.default_rng(_SPLIT_SEED).permutation(len(data.y_train))
-    held, kept = np.split(order, [round(_HELD_BACK * len(order))])
+    held, kept = np.split(order, [round(_HELD_OUT * len(order))])
     return data.X_train[kept], data.y_train[kept], data.X_train[held], data.y_train[held]
 
 
@@ -94,7 +94,7 @@ def _count_parameters(model: Any) -> int:
     if hasattr(model, "network_"):
         return int(model.network_.n_parameters)
     if getattr(model, "combine", "log") == "probability":
-        return sum(int(member.network_.n_parameters) for member in model.estimators_)  # tables do not merge
+        return sum(int(member.network_.n_parameters) for member in model.estimators_)  # CPTs do not merge
     if hasattr(model, "average_"):
         return int(model.average_.n_parameters)
     return 0

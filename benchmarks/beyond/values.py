@@ -1,6 +1,7 @@
-"""The values among which validation selects, and the number of seeds that are tested.
+"""The values that validation selects from, and the number of seeds that are tested.
 
-Few values for each method, so that all have about the same budget: four trials, and fewer where a fit takes long.
+Each method has few values, so that all have about the same budget: four trials, and fewer where a fit takes long.
+Options are named as ``set_params`` of the classifier takes them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from typing import Any
 Options = dict[str, Any]
 Values = dict[str, tuple[Any, ...]]
 Seeds = Mapping[str, int]
-"""Number of seeds of the data sets that have fewer than usual."""
+"""Number of seeds, for the data sets that have fewer than usual."""
+
+_LAM, _GAMMA = "parameters__loss__lam", "parameters__loss__gamma"
+_EPOCHS, _DECAY = "parameters__epochs", "parameters__learning_rate_decay"
+_DROPOUT, _SMOOTHNESS = "parameters__parent_dropout", "parameters__smoothness"
+_SHRINKAGE, _RIDGE = "parameters__shrinkage", "parameters__ridge"
+_N_MEMBERS, _MAX_PARENTS = "members__n_members", "members__structure__max_parents"
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,7 @@ class Tuning:
     ----------
     usual : dict
     own : dict of dict
-        For data sets that have others.
+        For the data sets that have values of their own.
     """
 
     usual: Values = field(default_factory=dict)
@@ -36,56 +43,50 @@ class Tuning:
         return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
 
 
-_SMOOTH: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "smoothness": (0.01, 0.1)}
-_SLOW: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "smoothness": (0.01,), "learning_rate_decay": (0.1, 0.01)}
-_RIDGE: Values = {"lam": (30.0,), "gamma": (5.0, 50.0), "base_ridge": (1.0,), "ridge": (0.1, 1.0)}
-_JOINT: Values = {"gamma": (10.0, 30.0), "smoothness": (0.003, 0.03)}
-_FEW: Values = {
-    "epochs": (30,),
-    "lam": (1000.0,),
-    "gamma": (20.0,),
-    "smoothness": (0.03,),
-    "parent_dropout": (0.0, 0.2),
-}
-_SLOWLY: Values = {"learning_rate_decay": (0.1,)}
-_CLIMBED: Values = {"n_members": (12,), "max_parents": (24,), **_FEW}
+_SMOOTH: Values = {_LAM: (30.0,), _GAMMA: (5.0, 50.0), _SMOOTHNESS: (0.01, 0.1)}
+_SLOW: Values = {_LAM: (30.0,), _GAMMA: (5.0, 50.0), _SMOOTHNESS: (0.01,), _DECAY: (0.1, 0.01)}
+_RIDGED: Values = {_LAM: (30.0,), _GAMMA: (5.0, 50.0), _RIDGE: (0.1, 1.0)}
+_JOINT: Values = {_GAMMA: (10.0, 30.0), _SMOOTHNESS: (0.003, 0.03)}
+_FEW: Values = {_EPOCHS: (30,), _LAM: (1000.0,), _GAMMA: (20.0,), _SMOOTHNESS: (0.03,), _DROPOUT: (0.0, 0.2)}
+_SLOWLY: Values = {_DECAY: (0.1,)}
+_CLIMBED: Values = {_N_MEMBERS: (12,), _MAX_PARENTS: (24,), **_FEW}
 
-_SATIMAGE: Values = {"lam": (30.0,), "gamma": (20.0,), "smoothness": (0.01, 0.03)}
-_SMOOTHER: Values = _SATIMAGE | {"smoothness": (0.03,)}
-_USPS: Values = {"lam": (30.0,), "gamma": (50.0,), "smoothness": (0.01,)}
-_MNIST: Values = {"lam": (30.0,), "gamma": (50.0,), "smoothness": (0.03,)}
-_SHORT: Values = _MNIST | {"epochs": (20,)}
-_AMONG_SOME: Values = _MNIST | {"candidates": ("random",), "max_parents": (64,)}
-_WIDE: Values = {"epochs": (10,), "lam": (1000.0,), "gamma": (20.0,), "smoothness": (0.1,), "parent_dropout": (0.0,)}
+_SATIMAGE: Values = {_LAM: (30.0,), _GAMMA: (20.0,), _SMOOTHNESS: (0.01, 0.03)}
+_SMOOTHER: Values = _SATIMAGE | {_SMOOTHNESS: (0.03,)}
+_USPS: Values = {_LAM: (30.0,), _GAMMA: (50.0,), _SMOOTHNESS: (0.01,)}
+_MNIST: Values = {_LAM: (30.0,), _GAMMA: (50.0,), _SMOOTHNESS: (0.03,)}
+_SHORT: Values = _MNIST | {_EPOCHS: (20,)}
+_AMONG_SOME: Values = _MNIST | {"structure__max_parents": (64,)}
+_WIDE: Values = {_EPOCHS: (10,), _LAM: (1000.0,), _GAMMA: (20.0,), _SMOOTHNESS: (0.1,), _DROPOUT: (0.0,)}
 
 NOTHING = Tuning()
-MARGINS = Tuning({"lam": (10.0, 100.0), "gamma": (5.0, 50.0)}, {"mnist": {"lam": (30.0,), "gamma": (50.0,)}})
+MARGINS = Tuning({_LAM: (10.0, 100.0), _GAMMA: (5.0, 50.0)}, {"mnist": {_LAM: (30.0,), _GAMMA: (50.0,)}})
 SHRUNK = Tuning(
-    {"lam": (30.0,), "gamma": (5.0, 50.0), "shrinkage": (0.01, 0.1)},
-    {"mnist": {"lam": (30.0,), "gamma": (50.0,), "shrinkage": (0.01,)}},
+    {_LAM: (30.0,), _GAMMA: (5.0, 50.0), _SHRINKAGE: (0.01, 0.1)},
+    {"mnist": {_LAM: (30.0,), _GAMMA: (50.0,), _SHRINKAGE: (0.01,)}},
 )
 SMOOTH = Tuning(_SMOOTH, {"mnist": _MNIST})
-SLOW = Tuning(_SLOW, {"mnist": _MNIST | {"learning_rate_decay": (0.1, 0.01)}})
-AVERAGED = Tuning(_SLOW | {"learning_rate_decay": (0.5, 0.1)}, {"mnist": _MNIST | {"learning_rate_decay": (0.5, 0.1)}})
-RIDGE = Tuning(_RIDGE, {"mnist": _RIDGE | {"gamma": (50.0,)}})
+SLOW = Tuning(_SLOW, {"mnist": _MNIST | {_DECAY: (0.1, 0.01)}})
+AVERAGED = Tuning(_SLOW | {_DECAY: (0.5, 0.1)}, {"mnist": _MNIST | {_DECAY: (0.5, 0.1)}})
+RIDGE = Tuning(_RIDGED, {"mnist": _RIDGED | {_GAMMA: (50.0,)}})
 FREE = Tuning(_SMOOTH, {"satimage": _SMOOTHER, "mnist": _SHORT})
 CONDITIONAL = Tuning(_SMOOTH, {"satimage": _SMOOTHER, "mnist": _AMONG_SOME})
-MARGIN_SEARCH = Tuning(_SMOOTH, {"satimage": _SMOOTHER, "usps": _USPS, "mnist": _AMONG_SOME | {"lam": (30.0, 300.0)}})
-LEFT_OUT = Tuning(_SMOOTH, {"satimage": _SATIMAGE | {"epochs": (200,)}, "mnist": _AMONG_SOME | {"lam": (30.0, 300.0)}})
-PAIRS = Tuning(_SMOOTH, {"usps": _USPS | {"smoothness": (0.01, 0.1)}, "mnist": _SHORT})
+MARGIN_SEARCH = Tuning(_SMOOTH, {"satimage": _SMOOTHER, "usps": _USPS, "mnist": _AMONG_SOME | {_LAM: (30.0, 300.0)}})
+LEFT_OUT = Tuning(_SMOOTH, {"satimage": _SATIMAGE | {_EPOCHS: (200,)}, "mnist": _AMONG_SOME | {_LAM: (30.0, 300.0)}})
+PAIRS = Tuning(_SMOOTH, {"usps": _USPS | {_SMOOTHNESS: (0.01, 0.1)}, "mnist": _SHORT})
 SEARCHED = Tuning(
     _SMOOTH,
     {
         "satimage": _SATIMAGE,
-        "usps": {"lam": (30.0,), "gamma": (5.0,), "smoothness": (0.01, 0.1)},
-        "mnist": _MNIST | {"epochs": (10,)},
+        "usps": {_LAM: (30.0,), _GAMMA: (5.0,), _SMOOTHNESS: (0.01, 0.1)},
+        "mnist": _MNIST | {_EPOCHS: (10,)},
     },
 )
-JOINT = Tuning(_JOINT, {"satimage": {"gamma": (10.0, 30.0), "smoothness": (0.03, 0.1)}, "usps": _FEW, "mnist": _WIDE})
+JOINT = Tuning(_JOINT, {"satimage": {_GAMMA: (10.0, 30.0), _SMOOTHNESS: (0.03, 0.1)}, "usps": _FEW, "mnist": _WIDE})
 JOINT_SLOW = Tuning(
     _JOINT | _SLOWLY,
     {
-        "satimage": {"gamma": (20.0, 30.0), "smoothness": (0.03,), **_SLOWLY},
+        "satimage": {_GAMMA: (20.0, 30.0), _SMOOTHNESS: (0.03,), **_SLOWLY},
         "usps": _FEW | _SLOWLY,
         "mnist": _WIDE | _SLOWLY,
     },
@@ -93,21 +94,21 @@ JOINT_SLOW = Tuning(
 CLIMBED = Tuning(
     _CLIMBED,
     {
-        "letter": _CLIMBED | {"max_parents": (5,), "gamma": (10.0,), "smoothness": (0.003,)},
-        "satimage": _CLIMBED | {"max_parents": (10,)},
-        "mnist": {"n_members": (24,), "max_parents": (24,), **_WIDE},
+        "letter": _CLIMBED | {_MAX_PARENTS: (5,), _GAMMA: (10.0,), _SMOOTHNESS: (0.003,)},
+        "satimage": _CLIMBED | {_MAX_PARENTS: (10,)},
+        "mnist": {_N_MEMBERS: (24,), _MAX_PARENTS: (24,), **_WIDE},
     },
 )
 TREES = Tuning(
-    {"n_members": (30,), **_FEW},
+    {_N_MEMBERS: (30,), **_FEW},
     {
-        "letter": {"n_members": (8,), **_JOINT},
-        "satimage": {"n_members": (18,), "gamma": (10.0, 30.0), "smoothness": (0.03,)},
-        "mnist": {"n_members": (40,), **_WIDE},
+        "letter": {_N_MEMBERS: (8,), **_JOINT},
+        "satimage": {_N_MEMBERS: (18,), _GAMMA: (10.0, 30.0), _SMOOTHNESS: (0.03,)},
+        "mnist": {_N_MEMBERS: (40,), **_WIDE},
     },
 )
 SIZED = Tuning(
-    {"lam": (30.0,), "gamma": (5.0,), "smoothness": (0.01,)},
+    {_LAM: (30.0,), _GAMMA: (5.0,), _SMOOTHNESS: (0.01,)},
     {"satimage": _SMOOTHER, "usps": _USPS, "mnist": _SHORT},
 )
 PENALTIES = Tuning({"C": (0.03, 0.1, 0.3, 1.0)})
@@ -122,4 +123,4 @@ FEWER: Seeds = {"satimage": 3, "usps": 3, "mnist": 3}
 ONE: Seeds = {"letter": 1, "satimage": 1, "usps": 1, "mnist": 1}
 """For what has no randomness."""
 ONE_WITHOUT_STOPPING: Seeds = {"satimage": 1, "usps": 1, "mnist": 3}
-"""Boosting stops early, by rows that it draws, where rows are many; else it has no randomness."""
+"""Boosting is random only where rows are many: there it stops early, judged by rows that it draws."""

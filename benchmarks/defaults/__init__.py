@@ -1,1 +1,1 @@
-"""How the presets of the defaults do on parts of the training rows: ``python -m benchmarks.defaults``."""
+"""The presets, measured on parts of the training rows: ``python -m benchmarks.defaults``."""

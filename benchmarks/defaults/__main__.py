@@ -1,8 +1,8 @@
-"""``python -m benchmarks.defaults [data set ...]``: each preset alone and the choice among them, and the page of it.
+"""``python -m benchmarks.defaults [data set ...]``: measure each preset and the choice among them, and write the page.
 
 Problems are parts of the training rows of the data sets of ``benchmarks.tables`` (see `benchmarks.defaults.problems`).
-Results are kept below ``.benchmarks`` or the folder that TANAGER_BENCH_CACHE names; ``--again`` forgets them, which is
-needed after a change of the presets.
+Results are cached below ``.benchmarks`` or the folder that TANAGER_BENCH_CACHE names; after a change of the presets,
+``--again`` clears the cache.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from benchmarks.page import DOCS
 from benchmarks.rivals.data import TABLES, is_there
 from benchmarks.rivals.methods import METHODS
 from tanager import TANClassifier, TANEnsembleClassifier
-from tanager.estimators.defaults import ONE_TREE, SEVERAL_TREES
 from tanager.files import written_whole
+from tanager.learning import PRESETS, TREE_PARAMETERS, Counts
 
 PAGE = DOCS / "defaults-results.md"
 
@@ -35,12 +35,16 @@ _memory = Memory(Path(os.environ.get("TANAGER_BENCH_CACHE", ".benchmarks")) / "d
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure what is not kept, print it and write the page."""
+    """Measure what is not cached, print all results and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.defaults", description=__doc__)
-    parser.add_argument("tables", nargs="*", choices=[*TABLES, []], help="default: all but the largest two")
-    parser.add_argument("--again", action="store_true", help="forget what was measured before")
+    known = ", ".join(TABLES)
+    parser.add_argument("tables", nargs="*", metavar="data set", help=f"of {known}; default: all but the largest two")
+    parser.add_argument("--again", action="store_true", help="clear the cache and measure everything again")
     parser.add_argument("--page", type=Path, default=PAGE, help="file to write")
     options = parser.parse_args(arguments)
+    unknown = sorted(set(options.tables) - set(TABLES))
+    if unknown:
+        parser.error(f"no data set {', '.join(unknown)}; there are {known}")
     if options.again:
         _memory.clear()
     tables = [table for table in options.tables or TABLES[:-2] if is_there(table)]
@@ -57,24 +61,27 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def measure_problem(problem: tuple[str, int, int], kind: str) -> dict[str, list[float]]:
-    """Error in per cent and processor seconds of the fit, of each preset alone, of the choice, and of baselines."""
+    """Error in per cent and processor seconds of the fit, for each preset alone, the choice, and baselines."""
     split = load_problem(Problem(*problem))
     seed = problem[2]
     with threadpool_limits(1):
-        return {name: _measure(model, split) for name, model in _models(kind, seed).items()}
+        return {name: _measure(model, split) for name, model in make_models(kind, seed).items()}
 
 
-def _models(kind: str, seed: int) -> dict[str, Any]:
+def make_models(kind: str, seed: int) -> dict[str, Any]:
+    """What is measured, by name: baselines, each preset alone, and the choice."""
     if kind == "several trees":
-        presets = [preset for preset in SEVERAL_TREES if not preset.is_closed_form]
-        jointly: dict[str, Any] = {"members": "trees", "training": "joint", "random_state": seed}
         alone = {
-            preset.name: TANEnsembleClassifier(TANClassifier("none", **preset.options, calibrate=False), **jointly)
-            for preset in presets
+            name: TANEnsembleClassifier("trees", parameters, training="joint", calibrate=False, random_state=seed)
+            for name, parameters in TREE_PARAMETERS.items()
+            if not isinstance(parameters, Counts)
         }
         return {**alone, _CHOICE: TANEnsembleClassifier(random_state=seed)}
     baselines = {name: METHODS[name].make() for name in _BASELINES}
-    single = {p.name: TANClassifier(**p.options, calibrate=False, random_state=seed) for p in ONE_TREE}
+    single = {
+        name: TANClassifier(**recipe.get_params(deep=False), calibrate=False, random_state=seed)
+        for name, recipe in PRESETS.items()
+    }
     return {**baselines, **single, _CHOICE: TANClassifier(random_state=seed)}
 
 
@@ -89,9 +96,9 @@ def _page(measured: dict[str, dict[Problem, dict[str, list[float]]]], missing: l
     lines = [
         "# Presets on parts of the training rows",
         "",
-        "Written by `python -m benchmarks.defaults`. Errors in per cent on up to 5,000 training rows that were not",
-        "learned from; no test row is seen. [defaults.md](defaults.md) says what the presets are. The lowest error of",
-        "the presets is bold; *choice* is what `TANClassifier()` and `TANEnsembleClassifier()` do, and its time holds",
+        "Written by `python -m benchmarks.defaults`. Errors are in per cent of up to 5,000 training rows that were not",
+        "learned from; no test row is used. [defaults.md](defaults.md) describes the presets. The lowest error of the",
+        "presets is bold; *choice* is what `TANClassifier()` and `TANEnsembleClassifier()` do, and its time includes",
         "that of all presets.",
     ]
     if missing:

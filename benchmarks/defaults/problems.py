@@ -1,7 +1,7 @@
-"""Small and large learning problems out of the training rows of the comparison's data sets.
+"""Small and large learning problems, made from the training rows of the comparison's data sets.
 
-A problem is so many training rows of a data set to learn from, and up to 5,000 others of its training rows to measure
-on. So a table of 100 rows is judged by many more, and test rows are never seen.
+A problem has a number of training rows of a data set to learn from, and up to 5,000 of the others to measure on. So
+what is learned from 100 rows is judged by many more, and test rows are never used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Problem(NamedTuple):
 
 
 def problems_of(table: str, n_seeds: int = 1) -> list[Problem]:
-    """Problems of a data set: of some rows, and of three quarters of the training rows (15,000 at most).
+    """Problems of a data set: of few rows, of more, and of three quarters of the training rows (15,000 at most).
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Classifiers as they come out of the box, compared over many tables: ``python -m benchmarks.tables``."""
+"""Classifiers with their defaults, compared over many data sets: ``python -m benchmarks.tables``."""

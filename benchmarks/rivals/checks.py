@@ -1,4 +1,4 @@
-"""What the numbers say of the two classifiers that come without options: sentences for the page."""
+"""Sentences for the page: how the two classifiers of this library do, with their defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHARE_OF_NETWORKS, _SHARE_OF_LOGISTIC, _TIMES_FASTER = 0.90, 0.75, 10.0
 
 
 def is_within(result: Result, lowest: Result) -> bool:
-    """Whether an error is at most one standard error of the lowest above the lowest."""
+    """Whether an error exceeds the lowest by no more than the standard error of the lowest."""
     return result.error <= lowest.error + lowest.standard_error
 
 
@@ -24,7 +24,7 @@ def finished(outcomes: Outcomes, methods: Sequence[str]) -> list[str]:
 
 
 def results_of(outcomes: Outcomes, table: str, methods: Sequence[str]) -> dict[str, Result]:
-    """Results of those of the methods that have one."""
+    """Results of the methods that have one."""
     found = {method: outcomes[table].get(method) for method in methods}
     return {method: result for method, result in found.items() if isinstance(result, Result)}
 
@@ -47,7 +47,7 @@ def check_networks(outcomes: Outcomes) -> str:
     return (
         "**Against other Bayesian network classifiers** (naive Bayes, Chow-Liu, pyAgrum): the error of "
         f"`TANClassifier()` is the lowest, alone or with others, on {len(lowest)} of {len(tables)} data sets, and "
-        f"within one standard error of the lowest on {len(near)} more{listed}: {100 * share:.0f} %. Asked for: "
+        f"within one standard error of the lowest on {len(near)} more{listed}: {100 * share:.0f} %. Target: "
         f"{100 * _SHARE_OF_NETWORKS:.0f} %, {_verdict(share >= _SHARE_OF_NETWORKS)}.{_not_on(others)}"
     )
 
@@ -60,7 +60,7 @@ def check_naive_bayes(outcomes: Outcomes) -> str:
     worse = [_against(table, own, rival) for table, own, rival in pairs if not is_within(own, rival)]
     where = f"on {', '.join(worse)}" if worse else f"on none of {len(pairs)} data sets"
     return (
-        f"**Against naive Bayes**: `TANClassifier()` is worse by more than one standard error {where}. Asked for: "
+        f"**Against naive Bayes**: `TANClassifier()` is worse by more than one standard error {where}. Target: "
         f"never, {_verdict(not worse)}."
     )
 
@@ -75,7 +75,7 @@ def check_logistic(outcomes: Outcomes) -> str:
     share = n_good / len(pairs)
     return (
         f"**Against logistic regression on one-hot values**: the error of `TANClassifier()` is lower or equal on "
-        f"{n_good} of {len(pairs)} data sets: {100 * share:.0f} %. Asked for: {100 * _SHARE_OF_LOGISTIC:.0f} %, "
+        f"{n_good} of {len(pairs)} data sets: {100 * share:.0f} %. Target: {100 * _SHARE_OF_LOGISTIC:.0f} %, "
         f"{_verdict(share >= _SHARE_OF_LOGISTIC)}.{_not_on(others)}"
     )
 
@@ -85,7 +85,7 @@ def check_explainable(outcomes: Outcomes) -> str:
     both = ["ensemble", "explainable"]
     tables = finished(outcomes, both)
     if not tables:
-        return "**`TANEnsembleClassifier()` against explainable boosting**: no data set that both have finished."
+        return "**`TANEnsembleClassifier()` against explainable boosting**: no data set was finished by both."
     ranks, ratios = [], []
     for table in tables:
         present = results_of(outcomes, table, list(METHODS))
@@ -100,9 +100,9 @@ def check_explainable(outcomes: Outcomes) -> str:
     unfinished = f" Explainable boosting did not finish on {', '.join(stopped)}." if stopped else ""
     return (
         f"**`TANEnsembleClassifier()` against explainable boosting**: mean rank on error {own:.2f} against {rival:.2f} "
-        f"on the {len(tables)} data sets that both have finished, among all methods that did. Asked for: not worse, "
+        f"on the {len(tables)} data sets that both have finished, among all methods that did. Target: not worse, "
         f"{_verdict(own <= rival)}. Its fit is {typical:.3g} times faster in the geometric mean ({min(ratios):.3g} to "
-        f"{max(ratios):.3g}), ten times or more on {n_fast} of {len(tables)}. Asked for: ten times, "
+        f"{max(ratios):.3g}), ten times or more on {n_fast} of {len(tables)}. Target: ten times, "
         f"{_verdict(typical >= _TIMES_FASTER)} in the mean.{unfinished}"
     )
 
@@ -113,7 +113,7 @@ def check_all(outcomes: Outcomes) -> list[str]:
 
 
 def _tried(outcomes: Outcomes, own: str, rivals: Sequence[str]) -> list[str]:
-    """Data sets on which our method was tried and at least one of the others has a result."""
+    """Data sets on which the method was tried and at least one of its rivals has a result."""
     return [table for table, of in outcomes.items() if own in of and results_of(outcomes, table, rivals)]
 
 
@@ -138,4 +138,4 @@ def _not_on(others: Sequence[str]) -> str:
 
 
 def _nothing(rivals: str) -> str:
-    return f"**Against {rivals}**: no data set that both have finished."
+    return f"**Against {rivals}**: no data set was finished by both."

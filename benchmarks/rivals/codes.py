@@ -1,4 +1,4 @@
-"""Bins and categories as codes, for methods that want discrete values: so that they differ in what they learn alone."""
+"""Bins and categories as codes for methods that need discrete values, so that they differ only in what they learn."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from tanager import TANClassifier
 from tanager.data import as_table
+from tanager.estimators.inputs import encode_training
 
 CODING: dict[str, Any] = {"binning": "mdlp", "max_bins": None, "max_categories": 64, "missing": "value"}
-"""Spelled out, so that what is compared with does not move when a default does."""
+"""Named in full, so that the rivals do not change when a default does."""
 
 
 class Codes(TransformerMixin, BaseEstimator):
-    """Numbers cut by MDLP, categories numbered; a value that training did not show has the code behind the others."""
+    """Numbers binned by MDLP, and categories; a value that was not in training gets the code after the others."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the codes of all columns."""
         classifier = TANClassifier("none", parameters="ml", **CODING)
-        classifier.encode_training(X, y, None)
-        self.encoder_ = classifier.encoder_
+        self.encoder_ = encode_training(classifier, X, y, None, n_threads=1).encoder
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -1,8 +1,8 @@
 """The data sets of the comparison, each with one split that never changes.
 
 letter, satimage (its first fold), usps and mnist are the paper's codes in the paper's split; the codes have an order
-and are given as numbers. adult and kddcup99 have a split of their own. Of the others a third of the rows, drawn once,
-the same share of each class, is for the test. Words are pandas categories; a question mark is a missing cell.
+and are given as numbers. adult and kddcup99 have a split of their own. Of the others a third of the rows, drawn once
+and stratified by class, are test rows. Words are pandas categories; a question mark is a missing cell.
 
 Defaults are chosen on the training rows of these splits, so neither the seed nor the share may change.
 """
@@ -71,27 +71,25 @@ def load_table(name: str) -> Split:
     if name in _OF_SKLEARN:
         return split_rows(*getattr(sklearn_datasets, f"load_{name}")(return_X_y=True, as_frame=True))
     if not is_there(name):
-        raise FileNotFoundError(
-            f"{needed_file(name)} of data set {name!r} is not there: set TANAGER_DATA to its folder"
-        )
+        raise FileNotFoundError(f"{needed_file(name)} of data set {name!r} is missing: set TANAGER_DATA to its folder")
     return _paper_split(name) if name in _OF_PAPER else as_categories(_read_split(name))
 
 
 def is_there(name: str) -> bool:
-    """Whether a data set can be loaded: its files are in the folder that TANAGER_DATA names, or it needs none."""
+    """Whether a data set can be loaded: its file is in the folder that TANAGER_DATA names, or it needs none."""
     folder = os.environ.get("TANAGER_DATA")
     return name in _OF_SKLEARN or (bool(folder) and (Path(folder) / needed_file(name)).exists())
 
 
 def needed_file(name: str) -> str:
-    """Which file a data set needs, below the folder that TANAGER_DATA names."""
+    """The file of a data set, below the folder that TANAGER_DATA names."""
     if name in _OF_PAPER:
         return f"{name}_paper.npz"
     return f"extra/{'kddcup99_10pct_train' if name == 'kddcup99' else name}.csv.gz"
 
 
 def split_rows(X: pd.DataFrame, y: pd.Series) -> Split:
-    """A third of the rows of each class for the test, always the same ones."""
+    """Hold out a third of the rows of each class for the test, always the same ones."""
     rows = np.arange(len(y))
     train, test = train_test_split(rows, test_size=_TEST_SHARE, random_state=_SPLIT_SEED, stratify=y)
     return Split(X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test])

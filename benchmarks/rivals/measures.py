@@ -16,14 +16,14 @@ N_BINS = 15
 
 
 class Scores(NamedTuple):
-    """What probabilities are worth on test rows.
+    """How good probabilities are on test rows.
 
     Attributes
     ----------
     n_wrong : int
-        Rows whose most probable class is not theirs.
+        Rows whose most probable class is wrong.
     log_loss : float
-        Mean of -log of the probability of the true class, probabilities below 1e-15 taken as that.
+        Mean of -log of the probability of the true class; probabilities below 1e-15 count as 1e-15.
     calibration_error : float
         In per cent, see `calibration_error`.
     """
@@ -52,8 +52,8 @@ def score(probabilities: np.ndarray, classes: np.ndarray, y: np.ndarray) -> Scor
 def calibration_error(top: np.ndarray, is_right: np.ndarray) -> float:
     """Expected calibration error in per cent.
 
-    The rows are put into 15 bins of equal width by the probability of the class that is predicted. Of each bin the
-    share of right predictions is compared with the mean probability; the mean of the differences, weighted by rows.
+    The rows are put into 15 bins of equal width by the probability of the predicted class. In each bin, the share of
+    right predictions is compared with the mean probability; the result is the mean difference, weighted by rows.
 
     >>> float(calibration_error(np.array([0.7, 0.7, 0.99]), np.array([True, False, True])))
     13.67
@@ -69,7 +69,7 @@ def pickled_bytes(model: Any) -> int:
 
 
 def count_parameters(model: Any) -> int | None:
-    """Numbers that a fitted model predicts with: entries of tables, or weights; None for trees."""
+    """Number of parameters of a fitted model: entries of CPTs, or weights; None for trees."""
     if hasattr(model, "network_"):
         return int(model.network_.n_parameters)
     if hasattr(model, "average_"):

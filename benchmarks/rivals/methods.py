@@ -1,4 +1,4 @@
-"""What is compared: each method as it comes, without a choice of options."""
+"""What is compared: each method with its defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 from benchmarks import peers
 from benchmarks.rivals.codes import CODING, Codes
 from benchmarks.rivals.pyagrum_tan import PyAgrumTAN
-from tanager import TANClassifier, TANEnsembleClassifier
+from tanager import Counts, TANClassifier, TANEnsembleClassifier
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Method:
     Attributes
     ----------
     title : str
-        Head of its column.
+        Heading of its column.
     about : str
         What it is, in a sentence.
     make : callable
@@ -43,7 +43,7 @@ class Method:
 
 
 def _closed_form(structure: str) -> TANClassifier:
-    return TANClassifier(structure, parameters="ml", smoothing=1.0, **CODING)
+    return TANClassifier(structure, Counts(smoothing=1.0), **CODING)
 
 
 def _logistic() -> Any:
@@ -63,8 +63,8 @@ METHODS = {
     "chow-liu": Method("Chow-Liu", "Chow-Liu TAN, counts plus one, on the same bins", lambda: _closed_form("chow-liu")),
     "pyagrum": Method(
         "pyAgrum",
-        "pyAgrum's TAN with its default prior, on the same bins; a value that training does not show is taken as the "
-        "most frequent one, and of two classes the more probable one is taken",
+        "pyAgrum's TAN with its default prior, on the same bins; a value that was not in training is replaced by the "
+        "most frequent one, and of two classes the more probable one is predicted",
         PyAgrumTAN,
         needs="pyagrum",
     ),
@@ -81,7 +81,7 @@ METHODS = {
         "explainable boosting of interpret, its defaults, one process",
         _explainable,
         needs="interpret",
-        # It compiles nothing, and takes as long for few rows as for a thousand.
+        # It compiles nothing, and takes as long for a few rows as for a thousand.
         is_warmed_up=False,
     ),
 }
@@ -91,7 +91,7 @@ NETWORKS = ("nb", "chow-liu", "pyagrum")
 
 
 def installed_methods(names: list[str]) -> tuple[list[str], list[str]]:
-    """Those that can be run, and lines on packages that the others lack."""
+    """The methods that can be run, and messages about packages that the others lack."""
     missing: list[str] = []
     needs = {name: METHODS[name].needs for name in names}
     found = [name for name, module in needs.items() if module is None or peers.is_installed(module, missing)]

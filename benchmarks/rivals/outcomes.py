@@ -1,4 +1,4 @@
-"""What came of a trial, kept as one small file each: below ``.benchmarks``, or below what TANAGER_BENCH_CACHE names."""
+"""Outcomes of trials, one small file each below ``.benchmarks``, or below the folder that TANAGER_BENCH_CACHE names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Result:
     n_bytes : int
         Of the pickled model.
     n_parameters : int or None
-        None where there is no such number.
+        None where it is not defined.
     machine : str
         What it was measured on.
     """
@@ -71,7 +71,7 @@ class Stopped:
     why : str
         `NOT_FINISHED`, or what went wrong.
     seconds : float
-        Processor time that it was given.
+        Limit on its processor time.
     """
 
     why: str
@@ -80,11 +80,11 @@ class Stopped:
 
 Outcome = Result | Stopped
 Outcomes = Mapping[str, Mapping[str, Outcome]]
-"""By data set and method; those that were not tried are not in it."""
+"""By data set and method; those that were not tried are left out."""
 
 
 def kept_outcome(table: str, method: str) -> Outcome | None:
-    """What came of a trial that was made before, or None."""
+    """The outcome of an earlier trial, or None."""
     path = _path(table, method)
     if not path.exists():
         return None
@@ -93,7 +93,7 @@ def kept_outcome(table: str, method: str) -> Outcome | None:
 
 
 def keep_outcome(table: str, method: str, outcome: Outcome) -> None:
-    """Write down what came of a trial."""
+    """Save the outcome of a trial."""
     path = _path(table, method)
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(path) as temporary:
@@ -101,7 +101,7 @@ def keep_outcome(table: str, method: str, outcome: Outcome) -> None:
 
 
 def forget_outcome(table: str, method: str) -> None:
-    """Let a trial be made again."""
+    """Delete the outcome of a trial, so that it is run again."""
     _path(table, method).unlink(missing_ok=True)
 
 

@@ -18,35 +18,35 @@ from tanager.files import written_whole
 PICTURE = "figures/comparison-ranks.svg"
 
 _INTRODUCTION = """\
-# Comparison over tables
+# Comparison over data sets
 
-Classifiers as they come, without a choice of options. Data sets: {n_tables}. Written by `python -m benchmarks.tables`
-(`TANAGER_DATA` names the folder with the data); what comes of options that are tuned is in
-[beyond-results.md](beyond-results.md), times of single operations in [benchmarks.md](benchmarks.md). The defaults of
-`TANClassifier` and `TANEnsembleClassifier` were chosen on the training rows of these data sets."""
+Classifiers with their defaults. Data sets: {n_tables}. Written by `python -m benchmarks.tables` (`TANAGER_DATA` names
+the folder with the data). Results with tuned options are in [beyond-results.md](beyond-results.md), times of single
+operations in [benchmarks.md](benchmarks.md). The defaults of `TANClassifier` and `TANEnsembleClassifier` were chosen on
+the training rows of these data sets."""
 
 _PROTOCOL = f"""\
 ## How it was measured
 
 * letter, satimage (first fold), usps and mnist: the paper's codes, given as numbers, and the paper's split. adult and
-  kddcup99: their own split. The others: a third of the rows for the test, drawn once, the same share of each class.
-  Words are pandas categories, and a question mark is a missing cell. The codes of usps and mnist were made, as in the
-  paper, from rows of which some are test rows here; that is so for all methods.
-* The error is in per cent of the test rows, with its binomial standard error. "Within one standard error of the lowest"
-  is: no more than the standard error of the lowest above the lowest.
-* Log-loss: the mean of -ln of the probability of the true class, where probabilities below {SMALLEST_PROBABILITY:g} are
-  taken as that. Calibration error: expected calibration error of the predicted class, {N_BINS} bins of equal width, in
-  per cent.
-* Test rows of a class that no training row has (6 % of kddcup99) count as errors; log-loss and calibration error are of
-  the other rows.
-* Times are processor time of one thread, of one run: of the fit, with all that it does to the table, and of the
-  probabilities of all test rows. A fit to few rows comes before, which loads and compiles what is needed (not so with
-  explainable boosting, which compiles nothing). Other work went on on the machine.
-* A fit that takes, with its prediction, more processor time than it is given is shown as not finished.
-* The size is that of the pickled classifier. Parameters are entries of tables or weights, where there are such numbers.
+  kddcup99: their own split. The others: a third of the rows, drawn once and stratified by class, are test rows. Words
+  are pandas categories, and a question mark is a missing cell. The codes of usps and mnist were made, as in the paper,
+  from rows that include some of the test rows here, for all methods alike.
+* The error is in per cent of the test rows, with its binomial standard error. An error is "within one standard error of
+  the lowest" if it exceeds the lowest by no more than the standard error of the lowest.
+* Log-loss: the mean of -ln of the probability of the true class; probabilities below {SMALLEST_PROBABILITY:g} count as
+  {SMALLEST_PROBABILITY:g}. Calibration error: expected calibration error of the predicted class, {N_BINS} bins of equal
+  width, in per cent.
+* Test rows of a class that no training row has (6 % of kddcup99) count as errors; log-loss and calibration error are
+  those of the other rows.
+* Times are processor times of one run on one thread: of the fit, including all preparation of the rows, and of the
+  probabilities of all test rows. A fit to few rows comes before, which loads and compiles what is needed (except for
+  explainable boosting, which compiles nothing). The machine had other work to do, too.
+* A fit that exceeds the limit on processor time, together with its prediction, is shown as not finished.
+* The size is that of the pickled classifier. Parameters are entries of CPTs or weights, where these are defined.
 * One run each, `random_state=0`."""
 
-_LEGEND = "**Bold**: the lowest of the row; *slanted*: within one standard error of it."
+_LEGEND = "**Bold**: the lowest of the row; *italic*: within one standard error of it."
 
 _Value = Callable[[Result], float | None]
 _Cells = Callable[[Mapping[str, Result]], dict[str, str]]
@@ -75,7 +75,7 @@ def write_page(outcomes: Outcomes, path: Path) -> None:
     Parameters
     ----------
     outcomes : Outcomes
-        What there is; data sets that are missing are named at the top of the page.
+        Missing data sets are named at the top of the page.
     path : Path
     """
     methods = [method for method in METHODS if any(method in of for of in outcomes.values())]
@@ -92,13 +92,13 @@ def write_page(outcomes: Outcomes, path: Path) -> None:
 
 
 def _missing(outcomes: Outcomes) -> list[str]:
-    """What the page lacks, in bold, or nothing."""
+    """What is missing from the page, in bold."""
     lacking = [f"{table} (`{needed_file(table)}`)" for table in TABLES if table not in outcomes]
     holes = {table: [METHODS[method].title for method in METHODS if method not in of] for table, of in outcomes.items()}
     parts = []
     if lacking:
         parts.append(
-            f"**This page is incomplete: nothing is known of {len(lacking)} of {len(TABLES)} data sets: "
+            f"**This page is incomplete: there are no results for {len(lacking)} of {len(TABLES)} data sets: "
             f"{', '.join(lacking)}. `TANAGER_DATA` must name the folder that holds these files.**"
         )
     if any(holes.values()):
@@ -114,15 +114,15 @@ def _missing(outcomes: Outcomes) -> list[str]:
 
 
 def _ranks(outcomes: Outcomes, methods: Sequence[str], path: Path) -> list[str]:
-    """Mean ranks over what all methods have finished, with the picture, and over what the others have finished."""
+    """Mean ranks over the data sets that all methods finished, with the picture, and of methods that finished all."""
     tables = finished(outcomes, methods)
     if not tables or len(methods) < 2:
-        return ["There is no data set that all methods have finished."]
+        return ["No data set was finished by all methods."]
     picture = path.parent / PICTURE
     picture.parent.mkdir(exist_ok=True)
     draw_ranks([METHODS[method].title for method in methods], _rankings(outcomes, methods)["error"], picture)
-    parts = ["Rank 1 is the best, and equal ones share the mean of their ranks.", *_mean_ranks(outcomes, methods)]
-    parts.append(f"![Mean ranks on error; a bar joins methods that are not told apart]({PICTURE})")
+    parts = ["Rank 1 is the best, and ties share the mean of their ranks.", *_mean_ranks(outcomes, methods)]
+    parts.append(f"![Mean ranks by error; a bar joins methods that do not differ significantly]({PICTURE})")
     everywhere = [method for method in methods if len(finished(outcomes, [method])) == len(outcomes)]
     if 2 <= len(everywhere) < len(methods):
         parts += _mean_ranks(outcomes, everywhere)
@@ -141,7 +141,7 @@ def _mean_ranks(outcomes: Outcomes, methods: Sequence[str]) -> list[str]:
     ]
     return [
         f"Over the {len(tables)} data sets that these {len(methods)} methods have finished{without}. Friedman's test "
-        f"of whether all are alike: p = {chances}. Nemenyi's critical difference at the level of 0.05 is "
+        f"that all are alike: p = {chances}. Nemenyi's critical difference at the level of 0.05 is "
         f"{rankings['error'].critical_difference:.2f}.",
         _markdown(["", *(METHODS[method].title for method in methods)], rows),
     ]
@@ -157,12 +157,12 @@ def _rankings(outcomes: Outcomes, methods: Sequence[str]) -> dict[str, Ranking]:
 
 
 def _in_pairs(outcomes: Outcomes, methods: Sequence[str]) -> list[str]:
-    """Our two classifiers against each of the others."""
+    """The two classifiers of this library against each of the others."""
     rows = [_pairs(outcomes, own, methods) for own in _OWN if own in methods]
     if not rows:
         return []
     return [
-        "In pairs, over all data sets that both have finished: on how many the error is lower / equal / higher.",
+        "In pairs: the number of data sets, of those that both have finished, with a lower / equal / higher error.",
         _markdown(["", *(METHODS[method].title for method in methods)], rows),
     ]
 
@@ -194,7 +194,7 @@ def _no_result(outcome: Outcome | None) -> str:
 
 
 def _mark_error(results: Mapping[str, Result]) -> dict[str, str]:
-    """Errors with their standard errors, the lowest in bold, those near it slanted."""
+    """Errors with their standard errors, the lowest in bold, those near it in italics."""
     cells = {}
     lowest = min(results.values(), key=lambda result: result.n_wrong, default=None)
     for method, result in results.items():
@@ -225,7 +225,7 @@ def _method_list(methods: Sequence[str]) -> str:
 
 
 def _machines(outcomes: Outcomes) -> list[str]:
-    """What the trials ran on, each machine once."""
+    """The machines that trials ran on, each once."""
     results = (result for table in outcomes for result in results_of(outcomes, table, list(METHODS)).values())
     return list(dict.fromkeys(result.machine for result in results))
 

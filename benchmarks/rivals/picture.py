@@ -1,4 +1,4 @@
-"""The critical-difference picture: mean ranks on a line, with bars over methods that are not told apart."""
+"""The critical-difference picture: mean ranks on a line, with bars over methods that do not differ significantly."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""pyAgrum's TAN as a classifier of tables.
+"""pyAgrum's TAN as a classifier of frames.
 
 pyAgrum learns structure and parameters, with its default prior, and predicts. It gets labels, since it would bin whole
-numbers of many values again. Two things are not as it comes. It takes no value that training did not show; the most
-frequent one is put in its place. With two classes it moves the threshold to where its ROC curve is best, which is not
-where the error is least; here the class with the higher probability is taken, as with more classes.
+numbers of many values again. Two things differ from its defaults. It does not accept values that were not in training;
+the most frequent value replaces them. With two classes it moves the threshold to where its ROC curve is best, which
+does not minimise the error; here the class with the higher probability is predicted, as with more classes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PyAgrumTAN(ClassifierMixin, BaseEstimator):
 
     @property
     def n_parameters(self) -> int:
-        """Entries of all tables."""
+        """Entries of all CPTs."""
         network = self.model_.bn_
         return sum(network.cpt(node).domainSize() for node in network.nodes())
 

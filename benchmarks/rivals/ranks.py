@@ -20,10 +20,10 @@ class Ranking(NamedTuple):
         1 is the best.
     n_tables : int
     p_value : float
-        Of the Friedman test: that so different ranks come of methods that are all alike. NaN for fewer than three
-        methods or two data sets.
+        Of the Friedman test, whose null hypothesis is that all methods are alike. NaN for fewer than three methods or
+        two data sets.
     critical_difference : float
-        Mean ranks that differ by less are not told apart, at the level of 0.05.
+        Mean ranks that differ by less are not significantly different, at the level of 0.05.
     """
 
     mean_ranks: np.ndarray
@@ -33,7 +33,7 @@ class Ranking(NamedTuple):
 
 
 def rank_methods(values: Sequence[Sequence[float]]) -> Ranking:
-    """Rank the columns of a table, lower values first; equal ones share the mean of their ranks.
+    """Rank the methods, one for each column, on each data set, one for each row: lower values first, ties share ranks.
 
     >>> ranking = rank_methods([[1.0, 2.0, 3.0], [4.0, 4.0, 5.0]])
     >>> ranking.mean_ranks

@@ -1,7 +1,7 @@
 """One trial: a method fitted to the training rows of a data set and tested, in a process of its own, on one thread.
 
-The process measures itself in processor time, after a first fit to few rows, which loads and compiles what is needed.
-It ends when the fit and the prediction have taken more than the time that is given.
+The process measures its own processor time, after a first fit to few rows, which loads and compiles what is needed. It
+ends when fit and prediction exceed the time limit.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _OUT_OF_TIME = 75  # exit status
 
 
 class ProcessEndedError(RuntimeError):
-    """Something outside ended the process of a trial; nothing is known of the method."""
+    """The process of a trial was killed, which says nothing about the method."""
 
 
 def run_trial(table: str, method: str, seconds: float) -> Outcome:
-    """Make a trial in a process of its own.
+    """Run a trial in a process of its own.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def run_trial(table: str, method: str, seconds: float) -> Outcome:
     method : str
         One of `benchmarks.rivals.methods.METHODS`.
     seconds : float
-        Processor time for the fit and the prediction together.
+        Limit on the processor time of fit and prediction together.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def warm_up(split: Split, model: Any) -> None:
 
 
 def measure(split: Split, model: Any, seconds: float) -> Result:
-    """Fit and test in this process, which ends if that takes too long."""
+    """Fit and test in this process, which is ended if that takes too long."""
     with threadpool_limits(1), _limit(seconds):
         fit, _ = time_once(lambda: model.fit(split.X_train, split.y_train))
         predict, probabilities = time_once(lambda: model.predict_proba(split.X_test))
@@ -101,7 +101,7 @@ def measure(split: Split, model: Any, seconds: float) -> Result:
 
 @contextmanager
 def _limit(seconds: float) -> Iterator[None]:
-    """End this process if what is done within takes more processor time."""
+    """End this process if the block takes more processor time."""
     is_done = Event()
     Thread(target=_end_after, args=(seconds, is_done), daemon=True).start()
     try:
@@ -111,7 +111,7 @@ def _limit(seconds: float) -> Iterator[None]:
 
 
 def _end_after(seconds: float, is_done: Event) -> None:
-    """Wait for the end of the work or of the time; the timers of the system would make the processor's clock coarse."""
+    """Wait for the end of the work or of the time; system timers would make the processor clock coarse."""
     end = time.process_time() + seconds
     while not is_done.wait(max(end - time.process_time(), 0.01)):
         if time.process_time() >= end:

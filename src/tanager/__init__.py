@@ -10,29 +10,83 @@ from tanager._lazy import lazy_names
 if TYPE_CHECKING:
     from tanager.estimators import MDLPDiscretizer, TANClassifier, TANEnsembleClassifier, load
     from tanager.experiments import paper_settings
+    from tanager.learning import (
+        AllPredecessors,
+        AnnealedSearch,
+        ChowLiu,
+        Counts,
+        CoveringPaths,
+        DisjointTrees,
+        Free,
+        GradientDescent,
+        GreedySearch,
+        IndependentSearches,
+        KDependence,
+        MarginScore,
+        NaiveBayesStart,
+        Nearest,
+        NoParents,
+        Pseudo,
+        RandomTree,
+        SampledStructures,
+        Screened,
+        Subset,
+    )
+    from tanager.losses import ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood
     from tanager.structure import ParentSets
 
 __version__ = "0.1.0"
 
+# Names are imported when they are asked for, so that `tanager --help` waits neither for scikit-learn nor for numba.
+_HOMES = {
+    **dict.fromkeys(("MDLPDiscretizer", "TANClassifier", "TANEnsembleClassifier", "load"), "estimators"),
+    **dict.fromkeys(
+        [
+            *("AllPredecessors", "AnnealedSearch", "ChowLiu", "Counts", "CoveringPaths", "DisjointTrees", "Free"),
+            *("GradientDescent", "GreedySearch", "IndependentSearches", "KDependence", "MarginScore"),
+            *("NaiveBayesStart", "Nearest", "NoParents", "Pseudo", "RandomTree", "SampledStructures", "Screened"),
+            "Subset",
+        ],
+        "learning",
+    ),
+    **dict.fromkeys(("ConditionalLikelihood", "Hybrid", "Margin", "NegativeLogLikelihood"), "losses"),
+    "ParentSets": "structure",
+    "paper_settings": "experiments",
+}
+
 __all__ = [
+    "AllPredecessors",
+    "AnnealedSearch",
+    "ChowLiu",
+    "ConditionalLikelihood",
+    "Counts",
+    "CoveringPaths",
+    "DisjointTrees",
+    "Free",
+    "GradientDescent",
+    "GreedySearch",
+    "Hybrid",
+    "IndependentSearches",
+    "KDependence",
     "MDLPDiscretizer",
+    "Margin",
+    "MarginScore",
+    "NaiveBayesStart",
+    "Nearest",
+    "NegativeLogLikelihood",
+    "NoParents",
     "ParentSets",
+    "Pseudo",
+    "RandomTree",
+    "SampledStructures",
+    "Screened",
+    "Subset",
     "TANClassifier",
     "TANEnsembleClassifier",
     "__version__",
     "load",
     "paper_settings",
 ]
-
-# Names are imported when they are asked for, so that `tanager --help` waits neither for scikit-learn nor for numba.
-_HOMES = {
-    "MDLPDiscretizer": "estimators",
-    "ParentSets": "structure",
-    "TANClassifier": "estimators",
-    "TANEnsembleClassifier": "estimators",
-    "load": "estimators",
-    "paper_settings": "experiments",
-}
 
 __getattr__ = lazy_names("tanager", _HOMES)
 

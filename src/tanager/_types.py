@@ -30,8 +30,8 @@ class Tables(NamedTuple):
     cards: IntArray  # int64[D + P + 1]: number of values of each column; the last is 1
 
 
-class Ridge(NamedTuple):
-    """A pull that is part of the loss: half of ``weight`` times the squared distance from the goal.
+class Pull(NamedTuple):
+    """A term of the loss that pulls CPTs: half of ``weight`` times the squared distance from the goal.
 
     The goal of child i is ``goals[offset[i]:offset[i + 1]]``, read as ``[x_i, c]``, for every value of its parents.
     Only what differs between the classes counts, since a difference that all classes share changes no prediction.

@@ -2,9 +2,11 @@
 
 import pytest
 
-from benchmarks.defaults.__main__ import main, measure_problem
+from benchmarks.defaults.__main__ import main, make_models, measure_problem
 from benchmarks.defaults.problems import Problem, load_problem, problems_of
 from benchmarks.rivals.data import load_table
+from tanager import TANEnsembleClassifier
+from tanager.learning import PRESETS, TREE_PARAMETERS, Counts
 
 
 def test_problems_take_training_rows_only_and_no_row_twice():
@@ -30,11 +32,27 @@ def test_sizes_grow_to_three_quarters_of_the_rows():
 @pytest.mark.filterwarnings("ignore")
 def test_every_preset_and_the_choice_are_measured_and_written(tmp_path, monkeypatch):
     results = measure_problem(("iris", 75, 0), "one tree")
-    assert list(results)[:3] == ["nb", "chow-liu", "logistic"]
-    assert {"likelihood", "margin", "no parents", "choice"} <= set(results)
+    assert list(results) == ["nb", "chow-liu", "logistic", *PRESETS, "choice"]
     assert all(0.0 <= error < 50.0 and seconds >= 0.0 for error, seconds in results.values())
     monkeypatch.setattr("benchmarks.defaults.__main__._memory.cache", lambda function: lambda *_: results)
     main(["iris", "--page", str(tmp_path / "page.md")])
     text = (tmp_path / "page.md").read_text()
     assert "| iris | 75 |" in text
     assert f"{results['choice'][0]:.2f}" in text
+
+
+def test_trained_presets_of_several_trees_are_measured_alone():
+    *alone, choice = make_models("several trees", 3).items()
+    assert dict(alone).keys() == {name for name, each in TREE_PARAMETERS.items() if not isinstance(each, Counts)}
+    for name, model in alone:
+        assert (model.members, model.training, model.calibrate) == ("trees", "joint", False)
+        assert model.parameters == TREE_PARAMETERS[name]
+        assert model.random_state == 3
+    assert choice[0] == "choice"
+    assert choice[1].get_params() == TANEnsembleClassifier(random_state=3).get_params()
+
+
+def test_unknown_data_sets_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["irish"])
+    assert "no data set irish; there are iris, wine" in capsys.readouterr().err

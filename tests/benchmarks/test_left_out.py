@@ -1,10 +1,12 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
 from benchmarks.beyond import left_out
-from benchmarks.beyond.left_out import AveragedTables, WeightedEnsemble, fit_weights
-from tanager import TANClassifier, TANEnsembleClassifier
+from benchmarks.beyond.left_out import AveragedCPTs, WeightedEnsemble, fit_weights
+from tanager import GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
 from tanager.training import train
 
 
@@ -15,15 +17,18 @@ def digits():
 
 
 @pytest.fixture
-def chow_liu():
-    return TANClassifier(
-        structure="chow-liu", epochs=20, batch_size=50, parent_dropout=0.2, binning="quantile", random_state=0
-    )
+def descent():
+    return GradientDescent(epochs=20, batch_size=50, parent_dropout=0.2)
 
 
-def test_averaged_tables_are_those_of_a_network(digits, chow_liu):
+@pytest.fixture
+def chow_liu(descent):
+    return TANClassifier("chow-liu", descent, binning="quantile", random_state=0)
+
+
+def test_averaged_cpts_are_those_of_a_network(digits, chow_liu):
     X, y = digits
-    model = AveragedTables(chow_liu).fit(X, y)
+    model = AveragedCPTs(chow_liu).fit(X, y)
     plain = TANClassifier(structure="chow-liu", parameters="ml", binning="quantile").fit(X, y)
     assert (model.network_.parents == plain.network_.parents).all()
     for feature in range(X.shape[1]):
@@ -43,7 +48,7 @@ def test_only_the_second_half_is_averaged(digits, chow_liu, monkeypatch):
         return train(*arguments, on_epoch=watch, **options)
 
     monkeypatch.setattr(left_out, "train", watched_train)
-    averaged = AveragedTables(chow_liu.set_params(epochs=5)).fit(X, y)
+    averaged = AveragedCPTs(chow_liu.set_params(parameters__epochs=5)).fit(X, y)
     mean = np.mean(priors[2:], axis=0)
     assert len(priors) == 5
     np.testing.assert_allclose(averaged.network_.log_prior, mean - np.log(np.exp(mean).sum()), atol=1e-6)
@@ -76,10 +81,21 @@ def test_weights_do_not_do_worse_than_equal_ones():
         assert loss(fitted) <= loss(fitted + step)
 
 
-def test_a_weighted_ensemble_predicts(digits, chow_liu):
+def test_averaged_cpts_are_trained_with_the_options_of_the_classifier(digits, chow_liu):
     X, y = digits
-    member = chow_liu.set_params(structure="subset")
-    model = WeightedEnsemble(TANEnsembleClassifier(member, n_members=3, random_state=0)).fit(X, y)
+    one_epoch = chow_liu.set_params(parameters__epochs=1)
+    changes = [{}, {"loss__gamma": 7.0}, {"learning_rate": 0.2}, {"smoothness": 0.1}, {"parent_dropout": 0.0}]
+    thetas = []
+    for change in changes:
+        one_epoch.set_params(parameters=one_epoch.parameters.set_params(**change))
+        thetas.append(AveragedCPTs(one_epoch).fit(X, y).network_.theta)
+    assert all(not np.array_equal(first, second) for first, second in pairwise(thetas))
+
+
+def test_a_weighted_ensemble_predicts(digits, descent):
+    X, y = digits
+    members = IndependentSearches("subset", n_members=3)
+    model = WeightedEnsemble(TANEnsembleClassifier(members, descent, binning="quantile", random_state=0)).fit(X, y)
     assert len(model.weights_) == 3
     assert (model.weights_ >= 0).all()
     assert np.mean(model.predict(X) == y) > 0.9

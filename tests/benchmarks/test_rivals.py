@@ -68,7 +68,7 @@ class TestData:
     def test_files_that_are_not_there(self, monkeypatch, tmp_path):
         monkeypatch.setenv("TANAGER_DATA", str(tmp_path))
         assert [name for name in data.TABLES if data.is_there(name)] == ["iris", "wine", "breast_cancer", "digits"]
-        with pytest.raises(FileNotFoundError, match=r"extra/car\.csv\.gz of data set 'car' is not there"):
+        with pytest.raises(FileNotFoundError, match=r"extra/car\.csv\.gz of data set 'car' is missing"):
             data.load_table.__wrapped__("car")
         with pytest.raises(ValueError, match="no data set 'irish'"):
             data.load_table("irish")
@@ -190,10 +190,10 @@ class TestSentences:
         }
         text = check_networks(outcomes)
         assert "lowest, alone or with others, on 1 of 4 data sets" in text
-        assert "lowest on 1 more (b): 50 %. Asked for: 90 %, **missed**" in text
+        assert "lowest on 1 more (b): 50 %. Target: 90 %, **missed**" in text
         assert "Not on c (11.10 against 10.00 ± 0.95), d (not finished)." in text
         best = {"tan": result(100), "nb": result(100)}
-        assert "100 %. Asked for: 90 %, **met**." in check_networks({"a": best})
+        assert "100 %. Target: 90 %, **met**." in check_networks({"a": best})
 
     def test_an_error_of_zero_has_no_room(self):
         assert "**met**" in check_naive_bayes({"a": {"tan": result(0), "nb": result(0)}})
@@ -204,17 +204,17 @@ class TestSentences:
     def test_naive_bayes(self):
         near = {"tan": result(109), "nb": result(100)}
         far = {"tan": result(110), "nb": result(100)}
-        assert "on none of 1 data sets. Asked for: never, **met**" in check_naive_bayes({"a": near})
-        assert "on b (11.00 against 10.00 ± 0.95). Asked for: never, **missed**" in check_naive_bayes(
+        assert "on none of 1 data sets. Target: never, **met**" in check_naive_bayes({"a": near})
+        assert "on b (11.00 against 10.00 ± 0.95). Target: never, **missed**" in check_naive_bayes(
             {"a": near, "b": far}
         )
 
     def test_logistic(self):
         lower, higher = {"tan": result(9), "logistic": result(9)}, {"tan": result(9), "logistic": result(8)}
         text = check_logistic({"a": lower, "b": lower, "c": lower, "d": higher, "e": {"tan": result(9)}})
-        assert "lower or equal on 3 of 4 data sets: 75 %. Asked for: 75 %, **met**. Not on d" in text
+        assert "lower or equal on 3 of 4 data sets: 75 %. Target: 75 %, **met**. Not on d" in text
         assert "**missed**" in check_logistic({"a": lower, "b": lower, "d": higher})
-        assert "no data set that both have finished" in check_logistic({"a": {"tan": result(9)}})
+        assert "no data set was finished by both" in check_logistic({"a": {"tan": result(9)}})
 
     def test_explainable(self):
         outcomes = {
@@ -252,7 +252,7 @@ class TestPage:
         outcomes = {"iris": outcomes["iris"], "wine": {"tan": result(), "nb": Stopped("failed: KeyError: 'a'", 1.0)}}
         write_page(outcomes, tmp_path / "page.md")
         text = (tmp_path / "page.md").read_text()
-        assert "**This page is incomplete: nothing is known of 13 of 15 data sets: breast_cancer (" in text
+        assert "**This page is incomplete: there are no results for 13 of 15 data sets: breast_cancer (" in text
         assert "wine: TAN ensemble, Chow-Liu, pyAgrum, logistic, boosting, explainable.**" in text
         assert "**Failed: naive Bayes on wine: KeyError: 'a'.**" in text
 
@@ -266,5 +266,5 @@ class TestPage:
 
     def test_nothing_in_common(self, tmp_path):
         write_page({"iris": {"tan": result()}, "wine": {"nb": result()}}, tmp_path / "page.md")
-        assert "There is no data set that all methods have finished." in (tmp_path / "page.md").read_text()
+        assert "No data set was finished by all methods." in (tmp_path / "page.md").read_text()
         assert not (tmp_path / PICTURE).exists()

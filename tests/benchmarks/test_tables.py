@@ -1,4 +1,4 @@
-"""The command ``python -m benchmarks.tables``: trials, what is kept of them, and how it goes on."""
+"""The command ``python -m benchmarks.tables``: trials, the cache of their results, and resuming."""
 
 import signal
 import subprocess
@@ -28,7 +28,7 @@ def test_a_small_comparison(cache, capsys, monkeypatch):
     tables.main(command)
     text = page.read_text()
     assert "| iris | 4.00 ± 2.77 | **2.00 ± 1.98** |" in text
-    assert "nothing is known of 14 of 15 data sets: wine" in text
+    assert "there are no results for 14 of 15 data sets: wine" in text
     assert "letter (`letter_paper.npz`)" in text
     assert (cache / "figures" / "comparison-ranks.svg").exists()
     assert "[2 of 2] iris, logistic: error 2.00 +- 1.98 %" in capsys.readouterr().out
@@ -50,7 +50,7 @@ def test_a_trial_that_takes_too_long_is_not_finished(cache):
 def test_a_trial_that_fails_says_why(cache):
     outcome = trials.run_trial("letter", "nb", 10.0)
     assert isinstance(outcome, Stopped)
-    assert outcome.why.startswith("failed: FileNotFoundError: letter_paper.npz of data set 'letter' is not there")
+    assert outcome.why.startswith("failed: FileNotFoundError: letter_paper.npz of data set 'letter' is missing")
 
 
 def test_more_time_is_another_try(cache, monkeypatch, capsys):
@@ -58,7 +58,7 @@ def test_more_time_is_another_try(cache, monkeypatch, capsys):
     keep_outcome("iris", "nb", Stopped(NOT_FINISHED, 5.0))
     tables.main(["iris", "--method", "nb", "--seconds", "5", "--no-page"])
     assert kept_outcome("iris", "nb") == Stopped(NOT_FINISHED, 5.0)
-    assert "not finished (5 s were given)" in capsys.readouterr().out
+    assert "not finished (limit 5 s)" in capsys.readouterr().out
     tables.main(["iris", "--method", "nb", "--seconds", "6", "--no-page"])
     assert kept_outcome("iris", "nb") == RESULT
 
@@ -123,5 +123,5 @@ def test_ctrl_c_ends_the_trial_too(cache):
     process.send_signal(signal.SIGINT)
     _, complaints = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert complaints.strip() == "stopped; what is finished is kept, and the same command goes on from there"
+    assert complaints.strip() == "stopped; finished trials are kept, and the same command resumes from there"
     assert kept_outcome("iris", "nb") is None

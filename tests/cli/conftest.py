@@ -1,4 +1,4 @@
-"""A small table of flowers in a file, a model of it, and a way to call the command line."""
+"""A small data file of flowers, a model of it, and a way to call the command line."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ HEADER = ["sepal length", "sepal width", "petal length", "petal width", "colour"
 
 @pytest.fixture(scope="session")
 def flowers(tmp_path_factory):
-    """iris as a CSV file with a made-up category, in which some cells are empty."""
+    """iris as a CSV file with an invented category that has some empty cells."""
     X, y = load_iris(return_X_y=True)
     rng = np.random.default_rng(0)
     colours = np.where(rng.random(len(y)) < 0.8, np.array(["blue", "violet", "white"])[y], "")
@@ -52,7 +52,7 @@ def call():
 
 @pytest.fixture
 def refused(call):
-    """Call a command that must fail with one line of error; gives the line."""
+    """Call a command that must fail with one line of error; returns the line."""
 
     def run(*arguments):
         result = call(*arguments)

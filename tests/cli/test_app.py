@@ -1,4 +1,4 @@
-"""The command line as a whole: help, exit codes, errors in one line, and what is imported for them."""
+"""The command line as a whole: help, exit codes, one-line errors, and what they import."""
 
 import importlib
 import inspect
@@ -83,11 +83,11 @@ def failing(monkeypatch):
         (ValueError("two\n lines"), "error: two lines"),
         (FileNotFoundError(2, "No such file or directory", "a.csv"), "error: a.csv: No such file or directory"),
         (PermissionError(13, "Permission denied", "a.csv"), "error: a.csv: Permission denied"),
-        (MemoryError(), "error: there is not enough memory"),
-        (ModuleNotFoundError("no", name="onnx.helper"), "error: onnx is missing: pip install 'tanager[exports]'"),
-        (ModuleNotFoundError("no", name="plotly"), "error: plotly is missing: pip install 'tanager[report]'"),
+        (MemoryError(), "error: out of memory"),
+        (ModuleNotFoundError("no", name="onnx.helper"), "error: onnx is not installed: pip install 'tanager[exports]'"),
+        (ModuleNotFoundError("no", name="plotly"), "error: plotly is not installed: pip install 'tanager[report]'"),
         (ImportError("this needs x; pip install x"), "error: this needs x; pip install x"),
-        (KeyError("k"), "error: KeyError: 'k' (a fault of tanager; tanager --debug shows where)"),
+        (KeyError("k"), "error: KeyError: 'k' (a bug in tanager; tanager --debug COMMAND ... shows where)"),
     ],
 )
 def test_errors_take_one_line(call, failing, error, message):
@@ -122,8 +122,8 @@ def test_debug_shows_the_traceback(call, failing, monkeypatch, by):
 @pytest.mark.parametrize(
     ("blocked", "command", "message"),
     [
-        ("typer", "['--help']", "typer is missing: pip install 'tanager[cli]'"),
-        ("pyarrow", "['predict', 'm', 'd']", "pyarrow is missing: pip install 'tanager[cli]'"),
+        ("typer", "['--help']", "typer is not installed: pip install 'tanager[cli]'"),
+        ("pyarrow", "['predict', 'm', 'd']", "pyarrow is not installed: pip install 'tanager[cli]'"),
     ],
 )
 def test_missing_extras_are_named(blocked, command, message):
@@ -149,7 +149,3 @@ def test_every_optional_module_has_an_extra():
     extras = tomllib.loads(path.read_text())["project"]["optional-dependencies"]
     for module, extra in errors._EXTRAS.items():
         assert any(requirement.startswith(module) for requirement in extras[extra])
-
-
-def test_suggestions_are_few():
-    assert errors.suggest("zzz", [f"c{number}" for number in range(30)]).endswith("and 10 more")

@@ -90,13 +90,16 @@ def test_cells_match_the_model_however_they_are_spelled(column, cells, expected)
 
 
 def test_words_in_a_numeric_column_name_column_row_and_word():
-    with pytest.raises(InputError, match="column 'age' is numeric in the model, but row 12 holds 'old'"):
+    with pytest.raises(
+        InputError,
+        match="column 'age' is numeric in the model, but row 12 has 'old'; if that means missing, add --missing 'old'",
+    ):
         as_fitted(pyarrow.array(["1", "old"]), NumericColumn(np.array([2.0])), "age", first_row=10)
 
 
 def test_a_mixed_category_is_refused():
     mixed = CategoryColumn(np.array([1, "x"], dtype=object))
-    with pytest.raises(InputError, match="column 'f' mixes numbers and words"):
+    with pytest.raises(InputError, match="column 'f' of the model mixes numbers and words"):
         as_fitted(pyarrow.array(["1"]), mixed, "f")
 
 

@@ -1,4 +1,4 @@
-"""``tanager fit``: what it shows, measures and writes, and input that it refuses."""
+"""``tanager fit``: what it prints, measures and saves, and input that it refuses."""
 
 import re
 
@@ -8,7 +8,13 @@ import pytest
 from pyarrow import parquet
 from sklearn.datasets import load_iris
 
-from tanager import TANClassifier, TANEnsembleClassifier, load
+from tanager import (
+    GradientDescent,
+    Hybrid,
+    TANClassifier,
+    TANEnsembleClassifier,
+    load,
+)
 from tanager.cli.evaluation import folds, hold_out
 from tanager.files import read_header
 
@@ -21,11 +27,11 @@ def out(tmp_path):
 
 
 @pytest.fixture
-def table(tmp_path):
+def csv_file(tmp_path):
     """Write a CSV file of columns."""
 
     def write(**columns):
-        path = tmp_path / "table.csv"
+        path = tmp_path / "data.csv"
         rows = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
         path.write_text("\n".join(rows) + "\n")
         return path
@@ -33,22 +39,24 @@ def table(tmp_path):
     return write
 
 
-def test_shows_the_table_and_the_errors_and_writes_a_model(call, flowers, out):
-    result = call("fit", flowers, "--target", "species", "--out", out, "--epochs", 5)
+def test_prints_columns_and_errors_and_saves_a_model(call, flowers, out):
+    result = call("fit", flowers, "--target", "species", "--out", out)
     assert result.exit_code == 0, result.output
     shown = result.stderr
-    assert "150 rows, 4 numbers, 1 categories, 3 classes in 'species'" in shown
+    assert "150 rows, 4 numeric columns, 1 categorical column, 3 classes in 'species'" in shown
     assert re.search(r"colour +│ category +│ +3 │ +\d+ │ \w+, \w+, \w+", shown)
     assert re.search(r"sepal length +│ number +│ +35 │ +│ 4.3 to 7.9", shown)
-    assert "Error on 30 rows, hold-out of 0.2 of the rows" in shown
+    assert "Error on 30 rows (held-out fraction 0.2)" in shown
     for name in ("most frequent class", "naive Bayes", "Chow-Liu tree", "learned"):
         assert re.search(rf"{name} +│ +\d+\.\d\d% │ +\d+\.\d\d% │", shown)
-    assert f"written to {out}" in shown
+    assert f"saved as {out}" in shown
     told = read_header(out)["metadata"]
     assert (told["target"], told["source"], told["n_rows"]) == ("species", "flowers.csv", 150)
     assert [score["name"] for score in told["errors"]][-1] == "learned"
-    # Nothing was said of the structure, so that it was chosen.
-    assert len(load(out).choice_["tried"]) > 1
+    # No structure was given, so it was chosen.
+    choice = load(out).choice_
+    assert len(choice["tried"]) > 1
+    assert f"chose preset {choice['preset']!r} out of {len(choice['tried'])};" in shown
     assert [column["kind"] for column in told["columns"]] == ["number"] * 4 + ["category", "target"]
 
 
@@ -57,15 +65,26 @@ def test_model_is_the_one_that_python_gives(call, out, tmp_path):
     names = ["a", "b", "c", "d"]
     frame = pyarrow.table({**dict(zip(names, X.T, strict=True)), "y": y})
     parquet.write_table(frame, tmp_path / "iris.parquet")
-    options = ["--no-test", "--epochs", 7, "--seed", 3, "--set", "gamma=2.0", "--set", "binning=quantile"]
+    options = [
+        "--no-test",
+        "--epochs",
+        7,
+        "--seed",
+        3,
+        "--set",
+        "parameters.loss.gamma=2.0",
+        "--set",
+        "binning=quantile",
+    ]
     assert call("fit", tmp_path / "iris.parquet", "--target", "y", "--out", out, *options).exit_code == 0
-    expected = TANClassifier(epochs=7, random_state=3, gamma=2.0, binning="quantile").fit(frame.select(names), y)
+    parameters = GradientDescent(loss=Hybrid(gamma=2.0), epochs=7)
+    expected = TANClassifier(parameters=parameters, random_state=3, binning="quantile").fit(frame.select(names), y)
     np.testing.assert_array_equal(
         load(out).predict_proba(frame.select(names)), expected.predict_proba(frame.select(names))
     )
 
 
-def test_measured_error_is_that_of_the_rows_kept_back(call, flowers, out, tmp_path):
+def test_measured_error_is_that_of_the_held_out_rows(call, flowers, out, tmp_path):
     """The same split, made by hand, gives the same error."""
     assert call("fit", flowers, "--target", "species", "--out", out, "--test-size", 0.4, *QUICK).exit_code == 0
     lines = flowers.read_text().splitlines()
@@ -83,7 +102,7 @@ def test_measured_error_is_that_of_the_rows_kept_back(call, flowers, out, tmp_pa
 def test_cross_validation_and_ensemble(call, flowers, out):
     result = call("fit", flowers, "--target", "species", "--out", out, "--cv", 3, "--ensemble", 2, *QUICK)
     assert result.exit_code == 0, result.output
-    assert "Error on 150 rows, 3-fold cross-validation" in result.stderr
+    assert "Error on 150 rows (3-fold cross-validation)" in result.stderr
     loaded = load(out)
     assert isinstance(loaded, TANEnsembleClassifier)
     assert len(loaded.estimators_) == 2
@@ -97,8 +116,8 @@ def test_result_does_not_depend_on_threads(call, flowers, tmp_path):
     np.testing.assert_array_equal(one.network_.theta, two.network_.theta)
 
 
-def test_categories_and_columns_left_out(call, table, out):
-    path = table(code=[1, 2, 3, 4] * 10, zip=["01", "02"] * 20, size=range(40), y=["a", "b"] * 20)
+def test_categories_and_dropped_columns(call, csv_file, out):
+    path = csv_file(code=[1, 2, 3, 4] * 10, zip=["01", "02"] * 20, size=range(40), y=["a", "b"] * 20)
     result = call("fit", path, "--target", "y", "--out", out, "--categorical", "code", "--drop", "size", *QUICK)
     assert result.exit_code == 0, result.output
     encoder = load(out).encoder_
@@ -107,29 +126,30 @@ def test_categories_and_columns_left_out(call, table, out):
     assert encoder.columns[1].categories.tolist() == ["01", "02"]
 
 
-def test_hints(call, table, out):
+def test_hints(call, csv_file, out):
     numbers = [*range(58), "NA", "NA"]
-    path = table(
+    path = csv_file(
         age=numbers, id=[f"u{n}" for n in range(60)], mark=["x", "?", "z"] * 20, none=[""] * 60, y=["a", "b", ""] * 20
     )
     result = call("fit", path, "--target", "y", "--out", out, *QUICK, "--no-test")
     assert result.exit_code == 0, result.output
-    assert "20 rows without a value in 'y' are left out" in result.stderr
-    assert "column 'age' is text because 1 of 40 cells are no numbers; if they are missing: --missing 'NA'" in (
+    assert "dropped rows without a value in 'y': 20" in result.stderr
+    assert "column 'age' is text because 1 of 40 cells are not numbers; if they mean missing, add --missing 'NA'" in (
         result.stderr
     )
-    assert "column 'id' has 40 different values in 40 rows and tells little; --drop 'id' leaves it out" in result.stderr
-    assert "'?' is a value of 'mark'; if it means missing: --missing '?'" in result.stderr
-    assert "column 'none' has no values" in result.stderr
+    assert "column 'id' has 40 distinct values in 40 rows" in result.stderr
+    assert "--drop 'id' removes it" in result.stderr
+    assert "'?' is a value of 'mark'; if it means missing, add --missing '?'" in result.stderr
+    assert "column 'none' is empty" in result.stderr
     again = call("fit", path, "--target", "y", "--out", out, *QUICK, "--no-test", "--missing", "NA")
-    assert "2 numbers, 2 categories" in again.stderr
+    assert "2 numeric columns, 2 categorical columns" in again.stderr
 
 
-def test_whole_numbers_are_classes_and_others_are_taken_as_text(call, table, out):
-    whole = table(x=range(20), y=[0, 1] * 10)
+def test_whole_numbers_are_classes_and_others_become_text(call, csv_file, out):
+    whole = csv_file(x=range(20), y=[0, 1] * 10)
     assert call("fit", whole, "--target", "y", "--out", out, *QUICK).exit_code == 0
     assert load(out).classes_.tolist() == [0, 1]
-    others = table(x=range(20), y=[0.5, 1] * 10)
+    others = csv_file(x=range(20), y=[0.5, 1] * 10)
     assert call("fit", others, "--target", "y", "--out", out, *QUICK).exit_code == 0
     assert load(out).classes_.tolist() == ["0.5", "1"]
 
@@ -148,8 +168,8 @@ def test_no_header(call, tmp_path, out):
     [
         ({"x": range(30), "y": ["a"] * 30}, "the target 'y' has one value, 'a', in all 30 rows"),
         ({"x": range(30), "y": [""] * 30}, "has no row with a value in the target 'y'"),
-        ({"x": range(300), "y": range(300)}, "the target 'y' is a number with 300 different values"),
-        ({"x": range(30), "y": [f"w{n}" for n in range(30)]}, "has 30 different values in 30 rows"),
+        ({"x": range(300), "y": range(300)}, "the target 'y' is a number with 300 distinct values"),
+        ({"x": range(30), "y": [f"w{n}" for n in range(30)]}, "has 30 distinct values in 30 rows"),
         ({"x": [], "y": []}, "has a header but no rows"),
         ({"y": ["a", "b"]}, "has no column besides the target 'y'"),
         ({"Y": ["a", "b"], "x": [1, 2]}, "has no column 'y'; did you mean 'Y'?"),
@@ -157,10 +177,10 @@ def test_no_header(call, tmp_path, out):
         ({"x": ["inf", 2] * 10, "y": ["a", "b"] * 10}, "column 'x' has infinite values"),
     ],
 )
-def test_tables_that_are_refused(refused, table, out, columns, message):
-    assert message in refused("fit", table(**columns), "--target", "y", "--out", out, "--quiet")
+def test_data_that_is_refused(refused, csv_file, out, columns, message):
+    assert message in refused("fit", csv_file(**columns), "--target", "y", "--out", out, "--quiet")
     assert not out.exists()
-    assert list(out.parent.iterdir()) == [out.parent / "table.csv"]
+    assert list(out.parent.iterdir()) == [out.parent / "data.csv"]
 
 
 def test_files_that_are_refused(refused, flowers, tmp_path, out):
@@ -172,28 +192,30 @@ def test_files_that_are_refused(refused, flowers, tmp_path, out):
         "fit", flowers, "--target", "speces", "--out", out
     )
     assert "no column 'colr'" in refused("fit", flowers, "--target", "species", "--drop", "colr", "--out", out)
-    assert "cannot be dropped" in refused("fit", flowers, "--target", "species", "--drop", "species", "--out", out)
+    assert "cannot drop 'species': it is the target" in refused(
+        "fit", flowers, "--target", "species", "--drop", "species", "--out", out
+    )
 
 
 def test_outputs_that_are_refused(refused, flowers, tmp_path):
     before = flowers.read_bytes()
-    assert "is read from" in refused("fit", flowers, "--target", "species", "--out", flowers)
+    assert "is an input and cannot be the output too" in refused(
+        "fit", flowers, "--target", "species", "--out", flowers
+    )
     assert flowers.read_bytes() == before
     assert "is a folder" in refused("fit", flowers, "--target", "species", "--out", tmp_path)
     nowhere = tmp_path / "no" / "m.tanager"
-    assert "there is no folder" in refused("fit", flowers, "--target", "species", "--out", nowhere)
-    assert "cannot be written" in refused("fit", flowers, "--target", "species", "--out", "/proc/m.tanager")
+    assert "does not exist" in refused("fit", flowers, "--target", "species", "--out", nowhere)
+    assert "cannot write" in refused("fit", flowers, "--target", "species", "--out", "/proc/m.tanager")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--test-size", 1.5], "--test-size is a share of the rows"),
-        (["--test-size", 0.2, "--cv", 3], "--test-size, --cv and --no-test exclude each other"),
-        (["--structure", "subsets"], "there is no structure 'subsets'; did you mean 'subset'?"),
-        (["--set", "gama=1"], "--set gama=1: there is no setting 'gama'; did you mean 'gamma'"),
-        (["--set", "gamma"], "--set gamma: it must be NAME=VALUE"),
+        (["--test-size", 1.5], "--test-size must be between 0 and 1, got 1.5"),
+        (["--test-size", 0.2, "--cv", 3], "give only one of --test-size, --cv and --no-test"),
         (["--cv", 1], "--cv"),
+        (["--jobs", 0], "must be at least 1, or -1 for all threads"),
     ],
 )
 def test_wrong_options(call, flowers, out, options, message):
@@ -217,7 +239,8 @@ def test_splits(counts):
             assert abs((y[tested] == number).sum() - count / 4) <= 1
 
 
-def test_help_names_the_structures_and_the_default(call):
+def test_help_names_the_words_and_the_defaults(call):
     shown = " ".join(call("fit", "--help").stdout.replace("│", " ").split())
-    assert "Structures to search: auto, none, random, chow-liu," in shown
-    assert "[default: auto]" in shown
+    assert "Which features may depend on which: auto, none, random, chow-liu," in shown
+    assert "How to learn the probabilities: auto, ml, gradient." in shown
+    assert shown.count("[default: auto]") == 2

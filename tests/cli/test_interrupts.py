@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in the middle of a command: the exit code tells, and nothing is left behind."""
+"""Ctrl-C and SIGTERM in the middle of a command: the exit code is right, and no file is left behind."""
 
 import os
 import signal
@@ -38,8 +38,8 @@ def interrupt(started, condition, number=signal.SIGINT):
 
 
 @pytest.fixture
-def long_table(flowers, tmp_path):
-    """Many rows, which take some seconds to predict."""
+def long_file(flowers, tmp_path):
+    """Enough rows to take some seconds to predict."""
     header, rows = flowers.read_text().split("\n", 1)
     path = tmp_path / "long.csv"
     with path.open("w") as stream:
@@ -50,17 +50,17 @@ def long_table(flowers, tmp_path):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_predict(model, long_table, tmp_path, number, code):
+def test_predict(model, long_file, tmp_path, number, code):
     out = tmp_path / "p.csv"
 
     def has_begun():
         return any(path.stat().st_size > 10_000 for path in tmp_path.glob(".p-*"))
 
-    with tanager("predict", model, long_table, "--out", out, "--proba", "--chunk-rows", 1000) as started:
+    with tanager("predict", model, long_file, "--out", out, "--proba", "--chunk-rows", 1000) as started:
         returned, (_, messages) = interrupt(started, has_begun, number)
     assert returned == code, messages
     assert "Traceback" not in messages
-    assert list(tmp_path.iterdir()) == [long_table]
+    assert list(tmp_path.iterdir()) == [long_file]
     if number == signal.SIGINT:
         assert messages.endswith("interrupted: nothing was written\n")
 
@@ -74,7 +74,7 @@ def test_fit(tmp_path, options):
     path.write_text("\n".join([",".join(f"c{i}" for i in range(20)), *rows]) + "\n")
     arguments = ["fit", path, "--target", "c0", "--out", out, "--no-test", *options]
     with tanager(*arguments, "--structure", "subset", "--epochs", "100000") as started:
-        # What the table holds is shown before training begins.
+        # The columns are printed before training begins.
         line = ""
         while "└" not in line:
             line = started.stderr.readline()
@@ -88,9 +88,9 @@ def test_fit(tmp_path, options):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_reader_that_leaves(model, long_table):
+def test_reader_that_leaves(model, long_file):
     """As in tanager predict ... | head."""
-    with tanager("predict", model, long_table, "--quiet") as started:
+    with tanager("predict", model, long_file, "--quiet") as started:
         assert started.stdout.readline() == "prediction\n"
         started.stdout.close()
         messages = started.stderr.read()

@@ -120,7 +120,7 @@ def test_local_run_is_killed_and_then_resumed(tmp_path, expected):
     with tanager(path, "--workers", "2") as driver:
         _, messages = driver.communicate(timeout=100)
     assert driver.returncode == 0, messages
-    assert f"{n_left} to make, {20 - n_left} stored already" in messages
+    assert f"{n_left} to do, {20 - n_left} already stored" in messages
     check_complete(path, expected)
 
 
@@ -132,7 +132,7 @@ def test_interrupted_run_says_how_to_go_on(tmp_path):
         os.killpg(driver.pid, signal.SIGINT)
         _, messages = driver.communicate(timeout=60)
     assert driver.returncode == 130
-    assert "Interrupted. Finished runs are in" in messages
+    assert "has the finished runs; tanager reproduce --resume continues" in messages
     assert "Traceback" not in messages
     assert 1 <= n_stored(path) < len(SPECS)
 
@@ -171,5 +171,5 @@ def test_dask_run_loses_a_worker_and_the_driver_and_is_then_resumed(tmp_path, ex
         with tanager(path, "--scheduler", address) as driver:
             _, messages = driver.communicate(timeout=100)
         assert driver.returncode == 0, messages
-        assert f"{n_left} to make, {20 - n_left} stored already" in messages
+        assert f"{n_left} to do, {20 - n_left} already stored" in messages
     check_complete(path, expected)

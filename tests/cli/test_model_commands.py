@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from tanager import ParentSets, TANClassifier, load
+from tanager import GradientDescent, ParentSets, TANClassifier, load
 from tanager.exports import FORMATS
 
 
@@ -40,14 +40,15 @@ def test_inspect_a_feature(call, model):
 
 def test_inspect_ensemble_cycle_and_wrong_names(call, refused, flowers, model, tmp_path):
     assert "no feature 'color'; did you mean 'colour'?" in refused("inspect", model, "--feature", "color")
-    assert "--member goes from 0 to 0" in refused("inspect", model, "--member", 1)
+    assert "--member must be from 0 to 0" in refused("inspect", model, "--member", 1)
     several = tmp_path / "e.tanager"
     quick = ("--structure=subset", "--epochs=1", "--no-test")
     call("fit", flowers, "--target", "species", "--out", several, "--ensemble", 2, *quick, "-q")
-    assert "average of 2 TAN classifiers" in call("inspect", several).stdout
+    assert "ensemble of 2 TAN classifiers" in call("inspect", several).stdout
     cyclic = tmp_path / "c.tanager"
     X, y = load_iris(return_X_y=True)
-    TANClassifier(ParentSets.from_lists([[1], [0], [-1], [-1]]), epochs=1).fit(X, y).save(cyclic)
+    space = ParentSets.from_lists([[1], [0], [-1], [-1]])
+    TANClassifier(space, GradientDescent(epochs=1)).fit(X, y).save(cyclic)
     result = call("inspect", cyclic)
     assert result.exit_code == 0, result.output
     assert "not a Bayesian network" in result.stdout
@@ -73,7 +74,7 @@ def test_report_reads_the_rows_as_the_model_does(call, model, flowers, tmp_path,
     path = tmp_path / "t.csv"
     path.write_text("\n".join(lines) + "\n")
     result = call("report", model, path, "--out", tmp_path / "r.html")
-    assert "1 rows have no class, or one that the model does not know" in result.stderr
+    assert "dropped rows without a class, or with one that the model does not know: 1" in result.stderr
     [(X, y, title)] = seen
     assert X.num_rows == len(y) == 149
     assert title == "species: flowers"
@@ -125,22 +126,22 @@ def test_export_that_is_refused(call, refused, model, flowers, tmp_path):
     out = tmp_path / "m.dot"
     result = call("export", model, "--to", "onxx", "--out", out)
     assert result.exit_code == 2
-    assert "there is no format 'onxx'; did you mean 'onnx'?" in result.stderr
+    assert "unknown format 'onxx'; did you mean 'onnx'?" in result.stderr
     result = call("export", model, "--to", "dot", "--bits", 8, "--out", out)
     assert result.exit_code == 2
-    assert "--bits is for C code" in result.stderr
+    assert "--bits requires --to c, got dot" in result.stderr
     refused("export", model, "--out", tmp_path / "m.xyz")
-    assert "is read from" in refused("export", model, "--out", model)
+    assert "is an input and cannot be the output too" in refused("export", model, "--out", model)
     assert "not a tanager model file" in refused("export", flowers, "--out", out)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_bench_on_a_table(call, flowers):
+def test_bench_on_a_file(call, flowers):
     result = call("bench", flowers, "--target", "species", "--repeat", 1)
     assert result.exit_code == 0, result.output
-    assert "99 rows to learn from, 51 to test on, 5 features" in result.stdout
+    assert "99 training rows, 51 test rows, 5 features" in result.stdout
     for name in (
-        "as it comes",
+        "tanager, defaults",
         "learned structure",
         "Chow-Liu",
         "naive Bayes",
@@ -151,5 +152,6 @@ def test_bench_on_a_table(call, flowers):
     assert "make bench" in result.stdout
 
 
-def test_bench_needs_table_and_target_together(call, flowers):
+def test_bench_requires_file_and_target_together(call, flowers):
     assert call("bench", flowers).exit_code == 2
+    assert call("bench", "--target", "species").exit_code == 2

@@ -1,4 +1,4 @@
-"""``tanager predict``: the same as Python gives, whatever the format, the order of columns and the size of pieces."""
+"""``tanager predict``: the same as from Python for any format, order of columns and size of pieces."""
 
 import gzip
 
@@ -8,7 +8,7 @@ import pytest
 from pyarrow import csv, parquet
 
 from tanager import TANClassifier, load
-from tanager.cli import tables
+from tanager.cli import data_files
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_predictions_are_those_of_python(call, model, flowers, frame, out):
     error = np.mean(expected != frame.column("species").to_numpy())
     assert f"error {error:.2%}" in result.stderr
     assert "on 150 rows with a class" in result.stderr
-    assert "rows a second" in result.stderr
+    assert "rows per second" in result.stderr
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "tsv.gz", "parquet"])
@@ -66,11 +66,11 @@ def test_stdout(call, model, flowers):
 
 def test_order_of_columns_extra_ones_and_pieces_do_not_matter(call, model, frame, flowers, tmp_path, monkeypatch):
     call("predict", model, flowers, "--out", tmp_path / "a.csv", "--proba")
-    monkeypatch.setattr(tables, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(data_files, "_BLOCK_BYTES", 1000)
     moved = frame.select(list(reversed(frame.column_names))).append_column("more", pyarrow.array(range(150)))
     csv.write_csv(moved, tmp_path / "moved.csv")
     result = call("predict", model, tmp_path / "moved.csv", "--out", tmp_path / "b.csv", "--proba", "--chunk-rows", 7)
-    assert "ignored: 'more'" in result.stderr
+    assert "ignoring columns that the model does not use: 'more'" in result.stderr
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     parquet.write_table(moved, tmp_path / "moved.parquet")
     call("predict", model, tmp_path / "moved.parquet", "--out", tmp_path / "c.csv", "--proba", "--chunk-rows", 9)
@@ -119,7 +119,7 @@ def test_categories_that_were_numbers_in_python(call, out, tmp_path):
     codes = np.tile([1, 2, 3, 30], 25)
     X = pyarrow.table({"code": codes, "flag": codes > 2})
     y = np.where(codes > 2, "high", "low")
-    clf = TANClassifier("none", parameters="ml", categorical_features=["code", "flag"]).fit(X, y)
+    clf = TANClassifier("none", "ml", categorical_features=["code", "flag"]).fit(X, y)
     clf.save(tmp_path / "m.tanager", metadata={"target": "y"})
     path = tmp_path / "t.csv"
     path.write_text("flag,code,y\nTrue,30,high\nfalse,1,low\nwhat,word,low\n")
@@ -133,14 +133,14 @@ def test_categories_that_were_numbers_in_python(call, out, tmp_path):
 
 def test_model_without_names_takes_columns_by_position(call, out, tmp_path):
     X = np.array([[0, 1], [1, 0]] * 20)
-    TANClassifier("none", parameters="ml").fit(X, [0, 1] * 20).save(tmp_path / "m.tanager")
+    TANClassifier("none", "ml").fit(X, [0, 1] * 20).save(tmp_path / "m.tanager")
     path = tmp_path / "t.csv"
     path.write_text("left,right\n0,1\n1,0\n")
     assert call("predict", tmp_path / "m.tanager", path, "--out", out).exit_code == 0
     assert out.read_text().split() == ["prediction", "0", "1"]
 
 
-def test_table_without_rows(call, model, flowers, tmp_path):
+def test_file_without_rows(call, model, flowers, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(flowers.read_text().splitlines()[0] + "\n")
     for ending in ("csv", "parquet"):
@@ -160,16 +160,16 @@ def test_what_is_refused(refused, model, flowers, out, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("\n".join(line.replace("petal length", "petal lenght") for line in lines) + "\n")
     message = refused("predict", model, other, "--out", out)
-    assert "lacks the column 'petal length' that" in message
+    assert "lacks the column 'petal length', which" in message
     assert "did you mean 'petal lenght'" in message
     words = tmp_path / "words.csv"
     words.write_text("\n".join([*lines[:3], lines[3].replace("4.7", "long")]) + "\n")
-    assert "column 'sepal length' is numeric in the model, but row 3 holds 'long'" in refused(
+    assert "column 'sepal length' is numeric in the model, but row 3 has 'long'" in refused(
         "predict", model, words, "--out", out
     )
-    assert "the ending must be" in refused("predict", model, flowers, "--out", tmp_path / "p.doc")
-    assert "is read from" in refused("predict", model, flowers, "--out", flowers)
-    assert "no folder" in refused("predict", model, flowers, "--out", tmp_path / "no" / "p.csv")
+    assert "must end in .csv" in refused("predict", model, flowers, "--out", tmp_path / "p.doc")
+    assert "is an input and cannot be the output too" in refused("predict", model, flowers, "--out", flowers)
+    assert "does not exist" in refused("predict", model, flowers, "--out", tmp_path / "no" / "p.csv")
     assert "no column 'name'" in refused("predict", model, flowers, "--keep", "name", "--out", out)
     assert "not a tanager model file" in refused("predict", flowers, flowers, "--out", out)
     damaged = tmp_path / "damaged.tanager"
@@ -185,7 +185,7 @@ def test_file_that_ends_in_the_middle_leaves_nothing_behind(refused, model, flow
     cut = tmp_path / "cut.csv.gz"
     whole = gzip.compress(rows[0] + b"\n" + rows[1] * 3000, compresslevel=1)
     cut.write_bytes(whole[: len(whole) // 2])
-    assert "cut.csv.gz cannot be read" in refused("predict", model, cut, "--out", out)
+    assert f"cannot read {cut}" in refused("predict", model, cut, "--out", out)
     assert list(tmp_path.iterdir()) == [cut]
 
 

@@ -42,14 +42,14 @@ def records_in(store):
 def test_runs_are_stored_and_shown_and_not_repeated(call, store):
     first = call("digits", "--method", "nb", "--runs", "2", "--epochs", "2")
     assert first.exit_code == 0, first.output
-    assert "4 to make, 0 stored already" in first.stderr
+    assert "4 to do, 0 already stored" in first.stderr
     records = records_in(store)
     expected = [run for spec in sample_grid(paper_grid("digits", "nb"), 2) for run in expand(replace(spec, epochs=2))]
     assert {record.spec for record in records} == set(expected)
     assert "digits" in first.stdout
     assert "2 / 2" in first.stdout
     second = call("digits", "--method", "nb", "--runs", "3", "--epochs", "2")
-    assert "2 to make, 4 stored already" in second.stderr
+    assert "2 to do, 4 already stored" in second.stderr
     assert len(records_in(store)) == 6
 
 
@@ -87,7 +87,7 @@ def test_search(call, store):
     assert [(spec.method, spec.epochs) for spec in specs if spec.is_full].count(("nb", 9)) == 1
     assert "rung 3 of 3, 9 epochs" in result.stderr
     again = call("digits", "--method", "nb", "--method", "nb-ml", "--search", "--runs", "9", "--epochs", "9")
-    assert again.stderr.count("0 to make") == 4
+    assert again.stderr.count("0 to do") == 4
 
 
 def test_pseudo_and_recovery(call, store):
@@ -124,7 +124,7 @@ def test_resume_makes_what_is_left_over(call, store):
         opened.add(record.spec, record.result)
     result = call("--resume")
     assert result.exit_code == 0, result.output
-    assert "left over: 2 to make" in result.stderr
+    assert "unfinished runs: 2 to do" in result.stderr
     assert {record.spec for record in records_in(store)} == set(specs)
 
 
@@ -154,15 +154,15 @@ def test_table_of_one_data_set(call, store):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["iris"], "there is no data set 'iris'; there are letter, satimage, usps, mnist, digits"),
-        (["--method", "magic"], "there is no method 'magic'; there are nb-ml, chow-liu-ml, nb,"),
+        (["iris"], "unknown data set 'iris'; choose from letter, satimage, usps, mnist, digits"),
+        (["--method", "magic"], "unknown method 'magic'; choose from nb-ml, chow-liu-ml, nb,"),
         (["--runs", "0"], "--runs"),
-        (["--runs", "3", "--published"], "--runs and --published exclude each other"),
-        (["--search", "--published"], "--search and --published exclude each other"),
-        (["--around", "published", "--published"], "--around and --published exclude each other"),
-        (["--around", "110"], "--around takes"),
+        (["--runs", "3", "--published"], "give only one of --runs and --published"),
+        (["--search", "--published"], "give only one of --search and --published"),
+        (["--around", "published", "--published"], "give only one of --around and --published"),
+        (["--around", "110"], "--around must be 'published' or LAMBDA,GAMMA"),
         (["--around", "0,5"], "above 0"),
-        (["--workers", "2", "--scheduler", "tcp://x:1"], "--workers and --scheduler exclude each other"),
+        (["--workers", "2", "--scheduler", "tcp://x:1"], "give only one of --workers and --scheduler"),
         (["--epochs", "many"], "--epochs"),
     ],
 )
@@ -179,9 +179,12 @@ def test_wrong_options_are_refused_before_anything_is_made(call, store, argument
         (["letter", "--method", "heuristic"], "method 'heuristic' does not apply to letter"),
         (
             ["digits", "--method", "subset", "--published"],
-            "no configuration of method 'subset' was published for digits",
+            "the authors published no configuration of method 'subset' for digits",
         ),
-        (["digits", "--method", "subset", "--max-parents", "3"], "has this K, ordering, draw and learning rate"),
+        (
+            ["digits", "--method", "subset", "--max-parents", "3"],
+            "matches --max-parents, --ordering, --draw and --learning-rate",
+        ),
     ],
 )
 def test_runs_that_do_not_exist(call, arguments, message):
@@ -250,5 +253,5 @@ def test_interrupt_keeps_what_is_done(call, store, monkeypatch):
     monkeypatch.setattr(reproduce, "LocalPool", lambda n_workers: Pool())
     result = call("digits", "--method", "nb", "--runs", "3", "--epochs", "1")
     assert result.exit_code == 130
-    assert "tanager reproduce --resume goes on from there" in result.stderr
+    assert "tanager reproduce --resume continues from there" in result.stderr
     assert len(records_in(store)) == 2

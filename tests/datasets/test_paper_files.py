@@ -1,4 +1,4 @@
-"""The files of the paper's data sets, and the recipe that leads from the raw data to them."""
+"""The files of the paper's data sets, and their preparation from the raw data."""
 
 import os
 
@@ -57,13 +57,13 @@ def test_split_rule_gives_the_published_counts(name, fold):
 
 
 @pytest.mark.parametrize(("name", "fold"), [pair for pair in FOLDS if pair[0] in ("satimage", "usps")])
-def test_recipe_gives_the_published_codes(name, fold):
+def test_preparation_gives_the_published_codes(name, fold):
     ours, published = prepare_dataset(load_raw(name), fold, rows=published_rows(name, fold)), load_dataset(name, fold)
     for part in ("X_train", "y_train", "X_test", "y_test", "cards"):
         np.testing.assert_array_equal(getattr(ours, part), getattr(published, part))
 
 
-def test_recipe_gives_the_published_codes_of_letter_but_for_two_features():
+def test_preparation_gives_the_published_codes_of_letter_but_for_two_features():
     # The row numbers of letter are not all certain: where rows of one class agree in all codes but not in the raw
     # values, which of them was in which part is unknown. This moves cuts of features 2 and 7.
     ours, published = prepare_dataset(load_raw("letter"), rows=published_rows("letter", 1)), load_dataset("letter")
@@ -73,7 +73,7 @@ def test_recipe_gives_the_published_codes_of_letter_but_for_two_features():
     assert (ours.X_train == published.X_train).mean() > 0.99
 
 
-def test_recipe_gives_the_codes_of_mnist():
+def test_preparation_gives_the_codes_of_mnist():
     # Both the order of the rows and the cuts come out; the file has its cuts rounded, which moves five values.
     ours, published = prepare_dataset(load_raw("mnist")), load_dataset("mnist")
     np.testing.assert_array_equal(ours.y_train, published.y_train)

@@ -18,7 +18,7 @@ from sklearn.naive_bayes import CategoricalNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from tanager import MDLPDiscretizer, TANClassifier
+from tanager import GradientDescent, MDLPDiscretizer, TANClassifier
 from tests.oracles.mdlp_oracle import mdlp_cuts
 
 RULES = ["textbook", "best-passing"]
@@ -253,7 +253,7 @@ def test_copies_and_pipelines(iris):
 
 def test_the_classifier_cuts_in_the_same_places(iris):
     X, y = iris
-    classifier = TANClassifier("subset", epochs=1, random_state=0).fit(X, y)
+    classifier = TANClassifier("subset", GradientDescent(epochs=1), random_state=0).fit(X, y)
     discretizer = MDLPDiscretizer().fit(X, y)
     assert [column.cuts.tolist() for column in classifier.encoder_.columns] == [
         cuts.tolist() for cuts in discretizer.cuts_
@@ -291,7 +291,7 @@ def test_options_that_make_no_sense(iris, options, message):
         (lambda X, y: (X, np.where(y == 0, None, "a")), "Input y contains NaN or None"),
     ],
 )
-def test_wrong_tables_and_classes(iris, change, message):
+def test_wrong_rows_and_classes(iris, change, message):
     with pytest.raises(ValueError, match=message):
         MDLPDiscretizer().fit(*change(*iris))
 

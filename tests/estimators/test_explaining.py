@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 
-from tanager import ParentSets, TANClassifier, TANEnsembleClassifier
+from tanager import GradientDescent, IndependentSearches, ParentSets, TANClassifier, TANEnsembleClassifier
 
-QUICK = {"epochs": 8, "batch_size": 100, "random_state": 0}
+QUICK = {"parameters": GradientDescent(epochs=8, batch_size=100), "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_contributions_sum_to_the_log_odds(fitted, wine):
         frame = fitted.explain(X.iloc[n])
         assert frame.columns.tolist() == ["feature", "value", "parent", "parent_value", "contribution", "total"]
         expected = log_odds(fitted, X.iloc[[n]], frame.attrs["classes"])
-        # Prediction adds up to eight tables in single precision.
+        # Prediction adds up to eight CPT entries in single precision.
         assert frame["contribution"].sum() == pytest.approx(expected, rel=1e-6, abs=1e-5)
         assert frame["total"].iloc[-1] == pytest.approx(frame["contribution"].sum(), rel=1e-12)
 
@@ -56,7 +56,7 @@ def test_rows_with_gaps_sum_to_the_log_odds(fitted, wine, is_hidden, n):
     np.testing.assert_allclose(frame["contribution"][1:][is_hidden], 0.0, atol=1e-6)
 
 
-def test_contributions_are_ratios_of_table_entries(fitted, wine):
+def test_contributions_are_ratios_of_cpt_entries(fitted, wine):
     X, _ = wine
     frame = fitted.explain(X.iloc[5], classes=("white", "red"))
     names = fitted.encoder_.feature_labels
@@ -128,7 +128,8 @@ def test_text_columns_and_unseen_values():
 
 def test_cyclic_network():
     X, y = load_iris(return_X_y=True)
-    classifier = TANClassifier(ParentSets.from_lists([[1], [0], [3], [2]]), epochs=3, random_state=0).fit(X, y)
+    circles = ParentSets.from_lists([[1], [0], [3], [2]])
+    classifier = TANClassifier(circles, GradientDescent(epochs=3), random_state=0).fit(X, y)
     assert not classifier.network_.is_bayesian_network
     for row in (X[60], np.where(np.arange(4) == 0, np.nan, X[60])):
         frame = classifier.explain(row)
@@ -138,7 +139,8 @@ def test_cyclic_network():
 
 @pytest.fixture(scope="module")
 def ensemble(wine):
-    return TANEnsembleClassifier(TANClassifier("subset", epochs=3), n_members=3, random_state=0).fit(*wine)
+    searches = IndependentSearches("subset", n_members=3)
+    return TANEnsembleClassifier(searches, GradientDescent(epochs=3), random_state=0).fit(*wine)
 
 
 def test_ensemble(ensemble, wine):
@@ -153,8 +155,9 @@ def test_ensemble(ensemble, wine):
     assert frame["parent"][3] == ", ".join(X.columns[j] for j in sorted(parents))
 
 
-def test_ensemble_of_probabilities_is_refused(ensemble, wine):
-    other = TANEnsembleClassifier(TANClassifier("subset", epochs=1), n_members=2, combine="probability").fit(*wine)
+def test_ensemble_of_probabilities_is_refused(wine):
+    searches = IndependentSearches("subset", n_members=2)
+    other = TANEnsembleClassifier(searches, GradientDescent(epochs=1), combine="probability").fit(*wine)
     with pytest.raises(ValueError, match="combine='probability' averages probabilities"):
         other.explain(wine[0].iloc[0])
 
@@ -230,5 +233,5 @@ def test_plot(fitted, wine):
 
 @pytest.mark.parametrize("max_bars", [0, 2.5, True])
 def test_wrong_number_of_bars(fitted, wine, max_bars):
-    with pytest.raises(ValueError, match="max_bars must be a whole number from 1 on"):
+    with pytest.raises(ValueError, match="max_bars must be a whole number of at least 1, got"):
         fitted.plot_explanation(wine[0].iloc[0], max_bars=max_bars)

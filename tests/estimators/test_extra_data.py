@@ -1,4 +1,4 @@
-"""Tables straight from CSV files: adult, mushroom and kddcup99, in the folder ``extra`` of TANAGER_DATA."""
+"""Data sets straight from CSV files: adult, mushroom and kddcup99, in the folder ``extra`` of TANAGER_DATA."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tanager import TANClassifier
+from tanager import GradientDescent, TANClassifier
 
 pytestmark = pytest.mark.data
 
@@ -62,7 +62,7 @@ def test_adult_in_polars(adult):
     train, test = adult
     frame = pl.read_csv(extra_file("adult.csv.gz"), null_values="?")
     from_polars = frame.filter(pl.col("split") == "train").drop("split")
-    options = {"structure": "subset", "epochs": 3, "random_state": 0}
+    options = {"structure": "subset", "parameters": GradientDescent(epochs=3), "random_state": 0}
     pandas = TANClassifier(**options).fit(train.drop(columns="income"), train["income"])
     polars = TANClassifier(**options).fit(from_polars.drop("income"), from_polars["income"])
     np.testing.assert_array_equal(pandas.classes_, polars.classes_)
@@ -98,7 +98,7 @@ def kddcup99():
 @pytest.fixture(scope="module")
 def kddcup99_classifier(kddcup99):
     X, y, _, _ = kddcup99
-    return TANClassifier("subset", epochs=1, batch_size=1000, random_state=0).fit(X, y)
+    return TANClassifier("subset", GradientDescent(epochs=1, batch_size=1000), random_state=0).fit(X, y)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,12 +12,12 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 
-from tanager import ParentSets, TANClassifier
+from tanager import Counts, GradientDescent, ParentSets, TANClassifier
 from tanager.kernels.marginal import marginal_log_joint
 from tests.oracles import counting_oracle
 from tests.strategies import SEEDS
 
-QUICK = {"epochs": 4, "batch_size": 100, "random_state": 0}
+QUICK = {"parameters": GradientDescent(epochs=4, batch_size=100), "random_state": 0}
 CLOSED_FORM = {"parameters": "ml", "random_state": 0}
 
 
@@ -32,7 +33,7 @@ def knock_out(X, share, seed):
     return X
 
 
-def text_table(seed, n_rows=200, share=0.2):
+def text_rows(seed, n_rows=200, share=0.2):
     """A frame of four text columns with holes, and classes."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n_rows)
@@ -49,7 +50,7 @@ def text_table(seed, n_rows=200, share=0.2):
 @pytest.mark.parametrize("options", [{"structure": "chow-liu", **CLOSED_FORM}, {"structure": "all", **QUICK}], ids=str)
 def test_missing_cells_are_a_value_like_others(options):
     """Filled with a word that sorts behind all others, the codes are the same."""
-    X, y = text_table(0)
+    X, y = text_rows(0)
     with_holes = TANClassifier(**options).fit(X, y)
     filled = TANClassifier(**options).fit(X.fillna("zzz"), y)
     assert with_holes.encoder_.cards.tolist() == [5, 5, 5, 5]
@@ -76,7 +77,7 @@ def test_that_a_value_is_missing_may_tell_the_class():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     X = np.where((y == 1) & (rng.random(400) < 0.8), np.nan, rng.normal(size=400))[:, None]
-    options = {"structure": "none", "binning": "mdlp", "epochs": 20, "random_state": 0}
+    options = {"structure": "none", "parameters": GradientDescent(epochs=20), "binning": "mdlp", "random_state": 0}
     assert TANClassifier(**options).fit(X, y).score(X, y) > 0.85
     assert TANClassifier(missing="ignore", **options).fit(X, y).score(X, y) < 0.65
 
@@ -143,21 +144,21 @@ def test_ignored_cells_leave_counts_of_rows_with_both_known(seed, is_weighted):
 
 
 def test_gradient_training_on_known_cells_finds_their_frequencies():
-    """Without extra parents the likelihood falls apart into single tables, whose best values are frequencies."""
-    X, y = text_table(1, n_rows=600, share=0.3)
+    """Without extra parents the likelihood falls apart into single CPTs, whose best values are frequencies."""
+    X, y = text_rows(1, n_rows=600, share=0.3)
     options = {"structure": "none", "missing": "ignore", "random_state": 0}
-    trained = TANClassifier(loss="nll", epochs=150, **options).fit(X, y)
-    counted = TANClassifier(parameters="ml", smoothing=1e-6, **options).fit(X, y)
+    trained = TANClassifier(parameters=GradientDescent("nll", epochs=150), **options).fit(X, y)
+    counted = TANClassifier(parameters=Counts(smoothing=1e-6), **options).fit(X, y)
     for i in range(4):
         np.testing.assert_allclose(trained.network_.cpt(i), counted.network_.cpt(i), atol=0.02)
 
 
 @pytest.mark.parametrize("structure", ["none", "chow-liu", "subset", "all", "pseudo"])
 @pytest.mark.parametrize("missing", ["value", "ignore"])
-def test_training_on_a_table_with_holes(iris, structure, missing):
+def test_training_on_rows_with_holes(iris, structure, missing):
     X, y = iris
     holes = knock_out(X, 0.15, seed=1)
-    classifier = TANClassifier(structure, missing=missing, epochs=30, random_state=0).fit(holes, y)
+    classifier = TANClassifier(structure, GradientDescent(epochs=30), missing=missing, random_state=0).fit(holes, y)
     assert np.isfinite(classifier.history_["loss"]).all()
     assert classifier.history_["loss"][-1] < classifier.history_["loss"][0]
     np.testing.assert_allclose(classifier.predict_proba(holes).sum(axis=1), 1.0)
@@ -169,9 +170,8 @@ def test_training_on_a_table_with_holes(iris, structure, missing):
 def test_every_loss_trains_on_known_cells(iris, loss):
     X, y = iris
     holes = knock_out(X, 0.2, seed=2)
-    assert (
-        TANClassifier("subset", loss=loss, missing="ignore", epochs=30, random_state=0).fit(holes, y).score(X, y) > 0.85
-    )
+    classifier = TANClassifier("subset", GradientDescent(loss, epochs=30), missing="ignore", random_state=0)
+    assert classifier.fit(holes, y).score(X, y) > 0.85
 
 
 def test_rows_without_any_value_say_only_how_frequent_a_class_is(iris):
@@ -192,7 +192,7 @@ def test_without_holes_the_two_options_are_the_same(iris):
 
 @pytest.mark.parametrize("missing", ["value", "ignore"])
 def test_the_number_of_threads_changes_no_bit(missing):
-    X, y = text_table(2, n_rows=500)
+    X, y = text_rows(2, n_rows=500)
     one, two = (TANClassifier("subset", missing=missing, n_jobs=n_jobs, **QUICK).fit(X, y) for n_jobs in (1, 2))
     assert one.network_.theta.tobytes() == two.network_.theta.tobytes()
     assert one.predict_proba(X).tobytes() == two.predict_proba(X).tobytes()
@@ -229,7 +229,7 @@ def test_missing_values_are_summed_out(data, seed):
     rng = np.random.default_rng(seed)
     n_features = data.draw(st.integers(1, 5))
     parents = data.draw(forests(n_features))
-    options = data.draw(st.sampled_from([CLOSED_FORM, {"epochs": 2, "random_state": 0, "batch_size": 20}]))
+    parameters = data.draw(st.sampled_from(["ml", GradientDescent(epochs=2, batch_size=20)]))
     n_rows = 60
     y = rng.integers(0, data.draw(st.integers(1, 4)), n_rows)
     X = np.empty((n_rows, n_features), dtype=object)
@@ -242,7 +242,7 @@ def test_missing_values_are_summed_out(data, seed):
             # Quantiles: one number of each bin stands for the others.
             values.append(np.arange(rng.integers(1, 4)).astype(float).tolist())
             X[:, j] = rng.choice(values[j], n_rows) + rng.uniform(0.0, 0.1, n_rows).round(1)
-    classifier = TANClassifier(parents, binning="quantile", max_bins=3, **options).fit(X, y)
+    classifier = TANClassifier(parents, parameters, binning="quantile", max_bins=3, random_state=0).fit(X, y)
     for j, column in enumerate(classifier.encoder_.columns):
         if hasattr(column, "cuts"):
             values[j] = [*(column.cuts - 1e-9), 99.0]
@@ -258,7 +258,7 @@ def test_missing_values_are_summed_out(data, seed):
 
 def test_sums_go_over_the_value_of_missing_cells_too():
     """Where missing is a value, a word that training did not show may stand for any of the others or for none."""
-    X, y = text_table(3)
+    X, y = text_rows(3)
     classifier = TANClassifier([-1, 0, 1, 2], **QUICK).fit(X, y)
     rows = X.iloc[:10].copy()
     rows["x"] = "never seen"
@@ -306,7 +306,7 @@ def test_with_everything_missing_the_class_prior_is_left(iris):
 
 @pytest.mark.parametrize("missing", ["value", "ignore"])
 def test_an_unseen_word_is_a_missing_one(missing):
-    X, y = text_table(4, share=0.0)
+    X, y = text_rows(4, share=0.0)
     classifier = TANClassifier("subset", missing=missing, **QUICK).fit(X, y)
     for columns in (["w"], ["x", "z"], ["w", "x", "y", "z"]):
         unseen, holes = X.copy(), X.copy()
@@ -325,7 +325,7 @@ def test_an_unseen_number_taken_as_a_category_is_a_missing_one():
 
 
 def test_a_column_of_another_type_than_in_training_is_unseen():
-    X, y = text_table(5, share=0.0)
+    X, y = text_rows(5, share=0.0)
     classifier = TANClassifier("subset", **QUICK).fit(X, y)
     np.testing.assert_array_equal(
         classifier.predict_proba(X.assign(x=3)), classifier.predict_proba(X.assign(x=pd.Series([None] * len(X))))
@@ -333,7 +333,7 @@ def test_a_column_of_another_type_than_in_training_is_unseen():
 
 
 def test_cycles_leave_out_what_they_do_not_know():
-    X, y = text_table(6, share=0.0)
+    X, y = text_rows(6, share=0.0)
     circle = ParentSets.from_lists([[1], [2], [3], [0]])
     classifier = TANClassifier(circle, **QUICK).fit(X, y)
     holes = X.assign(x=None)
@@ -344,13 +344,83 @@ def test_cycles_leave_out_what_they_do_not_know():
     np.testing.assert_allclose(classifier.predict_joint_log_proba(holes), expected, rtol=1e-5)
 
 
+# Values that training did not show.
+
+
+@pytest.fixture(scope="module")
+def codes():
+    """Codes from 0 to 3 in four columns, and classes."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    X = (y[:, None] + rng.integers(0, 3, (300, 4))) % 4
+    X[:, 1] = (X[:, 0] + X[:, 1] // 2) % 4
+    return X, y
+
+
+UNSEEN = 99
+
+
+@pytest.mark.parametrize("structure", ["none", "chow-liu", "all", [-1, 0, 1, 2], [1, 2, 3, -1], [-1, 0, 0, 0]], ids=str)
+@pytest.mark.parametrize("unseen", [[0], [1], [3], [0, 1], [0, 2], [1, 2, 3], [0, 1, 2, 3]], ids=str)
+def test_an_unseen_value_is_summed_out(codes, structure, unseen):
+    X, y = codes
+    classifier = TANClassifier(structure, categorical_features=range(4), **QUICK).fit(X, y)
+    rows = X[:20].copy()
+    rows[:, unseen] = UNSEEN
+    total = np.full((20, 3), -np.inf)
+    for values in itertools.product(range(4), repeat=len(unseen)):
+        filled = rows.copy()
+        filled[:, unseen] = values
+        total = np.logaddexp(total, classifier.predict_joint_log_proba(filled))
+    np.testing.assert_allclose(classifier.predict_joint_log_proba(rows), total, rtol=1e-5)
+    np.testing.assert_allclose(classifier.predict_proba(rows).sum(axis=1), 1.0)
+    # Rows without such a value are not touched by those that have one.
+    both = np.vstack([rows, X[:20]])
+    np.testing.assert_array_equal(classifier.predict_proba(both)[20:], classifier.predict_proba(X[:20]))
+
+
+def test_with_nothing_seen_the_class_prior_is_left(codes):
+    X, y = codes
+    classifier = TANClassifier("chow-liu", parameters="ml", categorical_features=range(4)).fit(X, y)
+    prior = (np.bincount(y) + 1) / (len(y) + 3)
+    np.testing.assert_allclose(classifier.predict_proba(np.full((1, 4), UNSEEN)), [prior], rtol=1e-5)
+
+
+def test_an_unseen_value_of_a_cyclic_structure(codes):
+    X, y = codes
+    circle = ParentSets.from_lists([[1], [2], [3], [0]])
+    classifier = TANClassifier(circle, categorical_features=range(4), **QUICK).fit(X, y)
+    rows = X[:20].copy()
+    rows[:, 1] = UNSEEN
+    np.testing.assert_allclose(classifier.predict_proba(rows).sum(axis=1), 1.0)
+    assert not np.allclose(classifier.predict_proba(rows), classifier.predict_proba(X[:20]))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_an_unseen_text_in_a_frame(frame):
+    columns = {"colour": ["red", "blue", "red", "blue"] * 10, "size": ["s", "m", "l", "l"] * 10}
+    y = [0, 1, 0, 1] * 10
+    classifier = TANClassifier("chow-liu", parameters="ml").fit(frame(columns), y)
+    new = {"colour": ["green", "red"], "size": ["l", "xl"]}
+    np.testing.assert_allclose(classifier.predict_proba(frame(new)).sum(axis=1), 1.0)
+    assert classifier.predict(frame(new))[1] == 0
+
+
+def test_numbers_beyond_those_seen_go_to_the_outer_bins(iris):
+    X, y = iris
+    fitted = TANClassifier("subset", **QUICK).fit(X, y)
+    low, high = X.min(axis=0, keepdims=True), X.max(axis=0, keepdims=True)
+    np.testing.assert_array_equal(fitted.predict_proba(low), fitted.predict_proba(low - 1e9))
+    np.testing.assert_array_equal(fitted.predict_proba(high), fitted.predict_proba(high + 1e9))
+
+
 # Against filling the holes.
 
 
 @pytest.mark.parametrize("load", [load_digits, load_breast_cancer], ids=["digits", "breast cancer"])
 @pytest.mark.parametrize(
     "options",
-    [{"structure": "chow-liu", "parameters": "ml"}, {"structure": "subset", "epochs": 20}],
+    [{"structure": "chow-liu", "parameters": "ml"}, {"structure": "subset", "parameters": GradientDescent(epochs=20)}],
     ids=["Chow-Liu", "learned"],
 )
 def test_summing_out_beats_the_most_frequent_value(load, options):
@@ -362,7 +432,7 @@ def test_summing_out_beats_the_most_frequent_value(load, options):
         classifier = TANClassifier(random_state=seed, **options).fit(X_train, y_train)
         holes = knock_out(X_test, 0.1, seed)
         filled = SimpleImputer(strategy="most_frequent").fit(X_train).transform(holes)
-        errors.append([1 - classifier.score(table, y_test) for table in (X_test, holes, filled)])
+        errors.append([1 - classifier.score(rows, y_test) for rows in (X_test, holes, filled)])
     complete, summed_out, imputed = np.mean(errors, axis=0)
     assert summed_out < complete + 0.025
     assert summed_out < imputed - 0.005

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tanager import TANClassifier, paper_settings
+from tanager import GradientDescent, Hybrid, TANClassifier, paper_settings
 from tanager.model import conditional_mutual_information
 from tanager.structure import all_candidates, maximum_spanning_tree, topological_order
 from tests.paper_data import Fold, load_folds, need_long_runs
@@ -11,8 +11,8 @@ from tests.paper_data import Fold, load_folds, need_long_runs
 pytestmark = pytest.mark.data
 
 
-def fit(fold: Fold, **parameters) -> TANClassifier:
-    classifier = TANClassifier(categorical_features=range(fold.X_train.shape[1]), **parameters)
+def fit(fold: Fold, structure, parameters, **options) -> TANClassifier:
+    classifier = TANClassifier(structure, parameters, categorical_features=range(fold.X_train.shape[1]), **options)
     return classifier.fit(fold.X_train, fold.y_train)
 
 
@@ -24,7 +24,7 @@ def closed_form_error(name: str, structure: str) -> float:
     """Mean over the folds."""
     errors = []
     for fold in load_folds(name):
-        classifier = fit(fold, structure=structure, parameters="ml")
+        classifier = fit(fold, structure, "ml")
         np.testing.assert_array_equal(classifier.encoder_.cards, fold.n_values)
         errors.append(error_of(classifier, fold))
     return float(np.mean(errors))
@@ -56,20 +56,16 @@ def test_closed_form_columns_of_table_1_on_mnist(structure, expected):
 def test_a_short_search_beats_the_closed_forms_on_letter(seed):
     """The error measured is 10.4 to 11.3 over seeds; naive Bayes has 25.89 and Chow-Liu 15.23."""
     (fold,) = load_folds("letter")
-    classifier = fit(fold, structure="subset", lam=100.0, epochs=40, random_state=seed)
+    parameters = GradientDescent(Hybrid(lam=100.0), epochs=40)
+    classifier = fit(fold, "subset", parameters, random_state=seed)
     assert error_of(classifier, fold) < 12.5
 
 
-# Tables learn fast and the parent distribution slowly: all candidates are well fitted before it takes sides. At the
-# default rates the first table that happens to be good is drawn more often, so it gets better still, and it stays.
-RECOVERY = {
-    "loss": "nll",
-    "epochs": 200,
-    "batch_size": 100,
-    "learning_rate": 0.5,
-    "learning_rate_decay": 0.01,
-    "structure_learning_rate": 5e-4,
-}
+# CPTs learn fast and the parent distribution slowly: all candidates are well fitted before it takes sides. At the
+# default rates the first CPT that happens to be good is drawn more often, so it gets better still, and it stays.
+RECOVERY = GradientDescent(
+    "nll", epochs=200, batch_size=100, learning_rate=0.5, learning_rate_decay=0.01, structure_learning_rate=5e-4
+)
 
 
 def edges_with_information(parents, information):
@@ -93,7 +89,7 @@ def test_likelihood_recovers_the_chow_liu_tree(name, n_edges, seed):
     assert len(edges_with_information(tree, information)) == n_edges
 
     search_space = all_candidates(topological_order(tree))
-    learned = fit(fold, structure=search_space, random_state=seed, **RECOVERY).parents_
+    learned = fit(fold, search_space, RECOVERY, random_state=seed).parents_
 
     assert edges_with_information(learned, information) == edges_with_information(tree, information)
     with_parent, all_features = learned >= 0, np.arange(len(tree))

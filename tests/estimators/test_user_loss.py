@@ -6,11 +6,15 @@ import torch
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 
-from tanager import TANClassifier
+from tanager import GradientDescent, TANClassifier
 from tanager.losses import torch_loss
 
-SETTINGS = {"structure": "all", "epochs": 10, "batch_size": 100, "random_state": 0, "binning": "quantile"}
 WEIGHT_MESSAGE = r"torch_loss\(cross_entropy\) cannot use sample_weight: give the function a third argument"
+
+
+def make(loss):
+    parameters = GradientDescent(loss, epochs=10, batch_size=100)
+    return TANClassifier("all", parameters, binning="quantile", random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -59,27 +63,27 @@ def assert_same_fit(first, second, X):
 )
 def test_own_loss_gives_the_result_of_the_built_in_one(numbers, loss):
     X, y = numbers
-    built_in = TANClassifier(loss="conditional", **SETTINGS).fit(X, y)
-    own = TANClassifier(loss=loss, **SETTINGS).fit(X, y)
+    built_in = make("conditional").fit(X, y)
+    own = make(loss).fit(X, y)
     assert_same_fit(built_in, own, X)
     assert own.score(X, y) > 0.7
-    other = TANClassifier(loss="hybrid", **SETTINGS).fit(X, y)
+    other = make("hybrid").fit(X, y)
     assert not np.allclose(own.predict_proba(X), other.predict_proba(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("loss", [conditional_in_numpy, torch_loss(weighted_cross_entropy)], ids=["numpy", "torch"])
 def test_own_loss_gets_the_weights(numbers, weight, loss):
     X, y = numbers
-    built_in = TANClassifier(loss="conditional", **SETTINGS).fit(X, y, sample_weight=weight)
-    own = TANClassifier(loss=loss, **SETTINGS).fit(X, y, sample_weight=weight)
+    built_in = make("conditional").fit(X, y, sample_weight=weight)
+    own = make(loss).fit(X, y, sample_weight=weight)
     assert_same_fit(built_in, own, X)
-    unweighted = TANClassifier(loss=loss, **SETTINGS).fit(X, y)
+    unweighted = make(loss).fit(X, y)
     assert not np.allclose(own.predict_proba(X), unweighted.predict_proba(X), atol=1e-3)
 
 
 def test_torch_loss_without_weights_refuses_them(numbers, weight):
     X, y = numbers
-    classifier = TANClassifier(loss=torch_loss(cross_entropy), **SETTINGS)
+    classifier = make(torch_loss(cross_entropy))
     with pytest.raises(ValueError, match=WEIGHT_MESSAGE):
         classifier.fit(X, y, sample_weight=weight)
 
@@ -87,7 +91,8 @@ def test_torch_loss_without_weights_refuses_them(numbers, weight):
 def test_torch_loss_without_weights_refuses_them_also_for_few_rows():
     """Rows that fit into one batch are not merged then, since that would need weights."""
     X, y = np.repeat([[0], [1]], 30, axis=0), np.repeat([0, 1], 30)
-    classifier = TANClassifier("none", loss=torch_loss(cross_entropy), epochs=50, batch_size=100, random_state=0)
+    parameters = GradientDescent(torch_loss(cross_entropy), epochs=50, batch_size=100)
+    classifier = TANClassifier("none", parameters, random_state=0)
     assert classifier.fit(X, y).score(X, y) == 1.0
     with pytest.raises(ValueError, match=WEIGHT_MESSAGE):
         classifier.fit(X, y, sample_weight=np.ones(60))
@@ -95,8 +100,8 @@ def test_torch_loss_without_weights_refuses_them_also_for_few_rows():
 
 def test_torch_module_as_a_loss(numbers):
     X, y = numbers
-    built_in = TANClassifier(loss="conditional", **SETTINGS).fit(X, y)
-    own = TANClassifier(loss=torch_loss(torch.nn.CrossEntropyLoss()), **SETTINGS).fit(X, y)
+    built_in = make("conditional").fit(X, y)
+    own = make(torch_loss(torch.nn.CrossEntropyLoss())).fit(X, y)
     assert_same_fit(built_in, own, X)
 
 
@@ -108,16 +113,16 @@ def test_a_loss_that_is_not_built_in_trains():
         off = torch.softmax(log_joint, dim=1) - torch.nn.functional.one_hot(y, log_joint.shape[1])
         return (off**2).sum(dim=1).mean() / 2
 
-    settings = {"structure": "chow-liu", "epochs": 15, "batch_size": 100, "binning": "mdlp", "random_state": 0}
-    classifier = TANClassifier(loss=torch_loss(brier), **settings).fit(X[:1200], y[:1200])
+    parameters = GradientDescent(torch_loss(brier), epochs=15, batch_size=100)
+    classifier = TANClassifier("chow-liu", parameters, binning="mdlp", random_state=0).fit(X[:1200], y[:1200])
     assert classifier.history_["loss"][-1] < 0.1 * classifier.history_["loss"][0]
     assert classifier.score(X[1200:], y[1200:]) > 0.8
 
 
 def test_classifier_with_own_loss_can_be_cloned(numbers):
     loss = torch_loss(cross_entropy)
-    copied = clone(TANClassifier(loss=loss, **SETTINGS))
-    assert repr(copied.loss) == "torch_loss(cross_entropy)"
+    copied = clone(make(loss))
+    assert repr(copied.parameters.loss) == "torch_loss(cross_entropy)"
     assert copied.fit(*numbers).score(*numbers) > 0.7
 
 
@@ -133,4 +138,4 @@ def test_classifier_with_own_loss_can_be_cloned(numbers):
 )
 def test_losses_that_do_not_keep_to_the_rules(numbers, loss, error, message):
     with pytest.raises(error, match=message):
-        TANClassifier(loss=loss, **SETTINGS).fit(*numbers)
+        make(loss).fit(*numbers)

@@ -1,4 +1,4 @@
-"""Every script of the gallery runs, and prints or draws what it is there for."""
+"""Every script of the gallery runs, and prints or plots something."""
 
 import runpy
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
-# Whatever a script needs beyond the package itself.
+# Optional packages that a script requires.
 NEEDS = {"own_loss": "torch", "dask_sweep": "distributed", "deploy": "onnxruntime"}
 
 

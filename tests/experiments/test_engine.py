@@ -89,10 +89,10 @@ def test_task_reports_errors_as_text(monkeypatch):
     assert run_task(SPECS[0].to_json()) == (False, "ArithmeticError: the loss is nan")
 
 
-def test_task_refuses_a_spec_of_another_recipe():
+def test_task_refuses_a_spec_of_another_version():
     is_good, text = run_task(SPECS[0].to_json().replace('"recipe":1', '"recipe":2'))
     assert not is_good
-    assert "the spec is of recipe 2" in text
+    assert "the spec has version 2" in text
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_run_that_always_ends_its_worker_is_given_up(monkeypatch):
     monkeypatch.setattr(local_pool, "_work", light_worker.end_suddenly)
     (outcome,) = LocalPool(2).run(SPECS[:1])
     assert isinstance(outcome, Failed)
-    assert "its worker ended in the middle 3 times" in outcome.reason
+    assert "its worker died 3 times" in outcome.reason
 
 
 def test_workers_end_when_the_work_is_stopped(monkeypatch):

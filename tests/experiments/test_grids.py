@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tanager import paper_settings
+from tanager import Hybrid, paper_settings
 from tanager.datasets import CATALOGUE, load_dataset
 from tanager.experiments import published_draws
 from tanager.experiments.grids import best_margin, best_published, expand, paper_grid, published_spec, sample_grid
@@ -80,8 +80,10 @@ def test_best_published_is_in_the_grid_and_is_what_the_settings_say(dataset, met
     assert [spec.learning_rate for spec in best] == [3e-3, 3e-2]
     grid = set(paper_grid(dataset, method))
     assert grid.issuperset(best)
-    settings = paper_settings(dataset, method)
-    assert all(getattr(best[1], name) == settings[name] for name in ("lam", "gamma", "eta", "batch_size", "epochs"))
+    parameters = paper_settings(dataset, method)["parameters"]
+    assert parameters.loss == Hybrid(best[1].lam, best[1].gamma, best[1].eta)
+    names = ("learning_rate", "batch_size", "epochs", "structure_learning_rate", "optimiser")
+    assert all(getattr(best[1], name) == getattr(parameters, name) for name in names)
 
 
 def test_best_published_is_the_published_search_space(monkeypatch):
@@ -110,7 +112,7 @@ def test_published_configurations_are_named_by_number():
         (("letter", "nb", 500), "setting 1 has the numbers 0 to 499, got 500"),
         (("letter", "subset", 100), "setting 2 has the numbers 0 to 99, got 100"),
         (("letter", "nb-ml", 0), "method 'nb-ml' has no hyperparameters"),
-        (("letter", "subset", 0), "method 'subset' needs ordering"),
+        (("letter", "subset", 0), "method 'subset' requires ordering"),
     ],
 )
 def test_numbers_that_do_not_exist_are_refused(arguments, message):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tanager import TANClassifier, paper_settings
+from tanager import GradientDescent, Hybrid, TANClassifier, paper_settings
 from tanager.experiments import LEARNING_RATES, SUBSET_SIZES, published_draws
 
 N_FEATURES = {"letter": 16, "satimage": 36, "usps": 256, "mnist": 196}
@@ -91,9 +91,9 @@ def test_subsets_nest_across_sizes():
 
 def test_settings_without_a_data_set_are_the_shared_ones():
     settings = paper_settings()
-    assert settings == {
-        "parameters": "gradient",
-        "loss": "hybrid",
+    assert list(settings) == ["parameters"]
+    options = {
+        "loss": Hybrid(),
         "epochs": 500,
         "learning_rate": 0.03,
         "learning_rate_decay": 1e-3,
@@ -101,12 +101,17 @@ def test_settings_without_a_data_set_are_the_shared_ones():
         "tau": (10.0, 0.1),
         "optimiser": "dense",
     }
-    assert settings["learning_rate"] in LEARNING_RATES
+    assert settings["parameters"] == GradientDescent(**options)
+    found = settings["parameters"].get_params(deep=False)
+    assert {name: found[name] for name in options} == options
+    assert settings["parameters"].learning_rate in LEARNING_RATES
 
 
 @pytest.mark.parametrize("dataset", BATCH_SIZES)
 def test_settings_of_a_data_set_add_its_batch_size(dataset):
-    assert paper_settings(dataset) == paper_settings() | {"batch_size": BATCH_SIZES[dataset]}
+    shared = paper_settings()["parameters"]
+    assert paper_settings(dataset) == {"parameters": shared.set_params(batch_size=BATCH_SIZES[dataset])}
+    assert paper_settings(dataset)["parameters"] != shared
 
 
 @pytest.mark.parametrize("dataset", BEST_SUBSET)
@@ -115,8 +120,10 @@ def test_best_subset_configuration(dataset):
     settings = paper_settings(dataset, "subset")
     draws = published_draws(N_FEATURES[dataset])
     assert settings["structure"] == draws.subset(ordering, draw, 8)
-    assert [round(settings[name], 2) for name in ("lam", "gamma", "eta")] == [lam, gamma, 10.0]
-    assert (settings["lam"], settings["gamma"]) == tuple(draws.setting_2[number, :2])
+    loss = settings["parameters"].loss
+    assert [round(value, 2) for value in (loss.lam, loss.gamma, loss.eta)] == [lam, gamma, 10.0]
+    assert (loss.lam, loss.gamma) == tuple(draws.setting_2[number, :2])
+    assert settings["parameters"].set_params(loss=Hybrid()) == paper_settings(dataset)["parameters"]
 
 
 @pytest.mark.parametrize("dataset", BEST_ALL)
@@ -128,24 +135,27 @@ def test_best_configuration_of_tan_all(dataset):
     candidates = settings["structure"].to_lists()
     assert all(candidates[feature] == [-1, *order[:position]] for position, feature in enumerate(order))
     exact = draws.setting_1[ALL_NUMBERS[dataset]]
-    assert (settings["lam"], settings["gamma"], settings["eta"]) == tuple(exact)
+    assert settings["parameters"].loss == Hybrid(*exact)
 
 
 @pytest.mark.parametrize("method", ["subset", "all"])
-def test_settings_are_parameters_of_the_classifier(method):
+def test_settings_are_options_of_the_classifier(method):
     settings = paper_settings("letter", method)
-    parameters = TANClassifier(**settings).get_params()
-    assert {name: parameters[name] for name in settings} == settings
+    options = TANClassifier(**settings).get_params()
+    assert set(settings) == {"structure", "parameters"}
+    assert {name: options[name] for name in settings} == settings
+    assert options["parameters__loss__lam"] == settings["parameters"].loss.lam
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("iris",), "dataset must be one of letter, satimage, usps, mnist, got 'iris'"),
+        (("iris",), "dataset must be 'letter', 'satimage', 'usps' or 'mnist', got 'iris'"),
+        (("leter",), "did you mean 'letter'"),
         (("letter", "heuristic"), "method must be 'subset' or 'all', got 'heuristic'"),
         (("usps", "all"), "TAN All was published for letter and satimage only, not for usps"),
         (("mnist", "all"), "letter and satimage only, not for mnist"),
-        ((None, "subset"), "method needs a dataset"),
+        ((None, "subset"), "method requires a dataset"),
     ],
 )
 def test_unknown_names_are_refused(arguments, message):

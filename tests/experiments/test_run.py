@@ -10,7 +10,7 @@ from sklearn.naive_bayes import CategoricalNB
 from tanager.datasets import CATALOGUE, load_dataset
 from tanager.experiments.grids import paper_grid
 from tanager.experiments.methods import METHODS
-from tanager.experiments.run import Result, _hold_back, run_spec
+from tanager.experiments.run import Result, _hold_out, run_spec
 from tanager.experiments.spec import RunSpec
 from tanager.structure import find_cycle, maximum_spanning_tree
 
@@ -52,16 +52,16 @@ def test_seed_and_validation_change_the_run():
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
-def test_the_same_share_of_each_class_is_held_back(share):
+def test_the_same_share_of_each_class_is_held_out(share):
     data = load_dataset("digits")
-    X, y, (X_held, y_held) = _hold_back(data, share)
+    X, y, (X_held, y_held) = _hold_out(data, share)
     assert len(X) == len(y)
     assert len(X_held) == len(y_held)
     np.testing.assert_array_equal(np.bincount(y) + np.bincount(y_held), np.bincount(data.y_train))
     assert (np.abs(np.bincount(y_held) - share * np.bincount(data.y_train)) <= 0.5).all()
     together = np.concatenate([X, X_held])
     np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(data.X_train, axis=0))
-    assert _hold_back(data, share)[1].tolist() == y.tolist()
+    assert _hold_out(data, share)[1].tolist() == y.tolist()
 
 
 def test_result_text_gives_the_result_back():

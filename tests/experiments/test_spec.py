@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tanager.experiments.spec import RECIPE, RunSpec
+from tanager.experiments.spec import SPEC_VERSION, RunSpec
 
 SUBSET = {
     "dataset": "letter",
@@ -27,10 +27,12 @@ SUBSET = {
 
 
 def test_identity_is_known():
-    # Stored results are found by this, so it must never change for the same recipe.
-    assert RECIPE == 1
+    # Stored results are found by this, so it must never change for the same version.
+    assert SPEC_VERSION == 1
     assert RunSpec(**SUBSET).key == "5d35f11cefd4195ba845aac77eaf788010f1187e961144a33791081648eb0a42"
-    assert RunSpec(**SUBSET).to_json().startswith('{"batch_size":100,"dataset":"letter","draw":1,"epochs":500,')
+    text = RunSpec(**SUBSET).to_json()
+    assert text.startswith('{"batch_size":100,"dataset":"letter","draw":1,"epochs":500,')
+    assert json.loads(text)["recipe"] == 1  # the name that stored specs have for the version
 
 
 def test_identity_does_not_depend_on_the_type_of_number():
@@ -60,9 +62,9 @@ def test_text_and_pickle_give_the_spec_back():
     assert pickle.loads(pickle.dumps(spec)).key == spec.key
 
 
-def test_text_of_another_recipe_is_refused():
-    text = json.dumps(json.loads(RunSpec(**SUBSET).to_json()) | {"recipe": RECIPE + 1})
-    with pytest.raises(ValueError, match="the spec is of recipe 2, and this version of tanager has recipe 1"):
+def test_text_of_another_version_is_refused():
+    text = json.dumps(json.loads(RunSpec(**SUBSET).to_json()) | {"recipe": SPEC_VERSION + 1})
+    with pytest.raises(ValueError, match="the spec has version 2, but this tanager reads version 1"):
         RunSpec.from_json(text)
 
 
@@ -79,8 +81,8 @@ def test_text_with_an_unknown_name_is_refused():
         ({"method": "magic"}, "there is no method 'magic'; there are nb-ml, chow-liu-ml, nb,"),
         ({"method": "nb"}, "method 'nb' has no ordering"),
         ({"method": "nb-ml"}, "method 'nb-ml' has no"),
-        ({"draw": None}, "method 'subset' needs draw"),
-        ({"lam": None}, "method 'subset' needs lam"),
+        ({"draw": None}, "method 'subset' requires draw"),
+        ({"lam": None}, "method 'subset' requires lam"),
         ({"fold": 2}, "letter has 1 fold"),
         ({"fold": 0}, "fold must be a whole number of at least 1, got 0"),
         ({"ordering": 5}, "ordering of 'subset' must be one of"),

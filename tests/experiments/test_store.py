@@ -102,7 +102,7 @@ def test_requests_stay_until_they_have_a_result(path):
         assert store.outstanding() == [SPECS[5], SPECS[7], SPECS[3], SPECS[4]]
 
 
-def test_results_of_another_recipe_are_left_out(path):
+def test_results_of_another_version_are_left_out(path):
     with Store(path) as store:
         store.add(SPECS[0], RESULT)
     with sqlite3.connect(path) as connection:

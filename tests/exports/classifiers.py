@@ -1,4 +1,4 @@
-"""Small classifiers to export, and the other programs, imported where warnings are no errors."""
+"""Small classifiers to export, and the other programs, imported where warnings are not errors."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_iris
 
-from tanager import ParentSets, TANClassifier
+from tanager import GradientDescent, ParentSets, TANClassifier
 from tanager.data import CategoryColumn, TableEncoder
 from tanager.model import Network, ParentDistribution
 
@@ -18,11 +18,14 @@ with warnings.catch_warnings():
     import pydot.dot_parser
 
 
+SEARCH = {"structure": "subset", "parameters": GradientDescent(epochs=10), "random_state": 0}
+
+
 def iris_classifier(**options):
     """Numbers with names that other programs do not take, and classes as text."""
     X, y = load_iris(return_X_y=True, as_frame=True)
     names = load_iris().target_names
-    return TANClassifier(**{"structure": "subset", "epochs": 10, "random_state": 0, **options}).fit(X, names[y]), X
+    return TANClassifier(**{**SEARCH, **options}).fit(X, names[y]), X
 
 
 def mixed_frame(n_rows=200, seed=0):
@@ -47,8 +50,7 @@ def mixed_frame(n_rows=200, seed=0):
 
 def mixed_classifier(**options):
     frame, y = mixed_frame()
-    defaults = {"structure": "subset", "epochs": 10, "random_state": 0, "categorical_features": ["table1", "class"]}
-    return TANClassifier(**{**defaults, **options}).fit(frame, y), frame
+    return TANClassifier(**{**SEARCH, "categorical_features": ["table1", "class"], **options}).fit(frame, y), frame
 
 
 def with_unknown_cells(frame, seed=1):
@@ -64,11 +66,12 @@ def with_unknown_cells(frame, seed=1):
 def cyclic_classifier():
     """A pseudo-TAN of three features whose parents are a cycle."""
     X, y = np.random.default_rng(0).integers(0, 2, (60, 3)), np.arange(60) % 2
-    return TANClassifier(ParentSets.from_lists([[1], [2], [0]]), epochs=3, random_state=0).fit(X, y), X
+    cycle = ParentSets.from_lists([[1], [2], [0]])
+    return TANClassifier(cycle, GradientDescent(epochs=3), random_state=0).fit(X, y), X
 
 
 def random_classifier(model, seed=0):
-    """A classifier of a random model (see tests/strategies.py) with one candidate a feature; values are codes."""
+    """A classifier of a random model (see tests/strategies.py) with one candidate per feature; values are codes."""
     clf = TANClassifier()
     columns = tuple(CategoryColumn(np.arange(card)) for card in model.cards)
     clf.encoder_ = TableEncoder(columns, None)

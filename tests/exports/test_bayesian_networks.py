@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager import TANClassifier, TANEnsembleClassifier
+from tanager import GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
 from tanager.exports import evidence, network_tables, to_bif, to_pgmpy, to_pyagrum, to_xmlbif
 from tests.exports.classifiers import (
     cyclic_classifier,
@@ -231,7 +231,8 @@ def test_refusals(make):
         make(TANClassifier())
     with pytest.raises(TypeError, match="not a dict"):
         make({})
-    ensemble = TANEnsembleClassifier(TANClassifier("none", epochs=1), n_members=2, random_state=0).fit(X, y)
+    members, parameters = IndependentSearches("none", n_members=2), GradientDescent(epochs=1)
+    ensemble = TANEnsembleClassifier(members, parameters, random_state=0).fit(X, y)
     with pytest.raises(TypeError, match="estimators_"):
         make(ensemble)
     make(ensemble.estimators_[0])

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from tanager import TANClassifier, TANEnsembleClassifier
+from tanager import GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
 from tanager.data import as_table
 from tanager.exports.c_code import to_c
 from tanager.exports.integers import bit_width_curve, quantise
@@ -160,9 +160,10 @@ def test_mixed_table_same_as_the_twin(tmp_path):
 def test_other_classifiers_same_as_the_twin(tmp_path, kind):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, (80, 5)), rng.integers(0, 3, 80)
-    clf = TANClassifier("pseudo", epochs=2, binning="none", random_state=0)
+    parameters, options = GradientDescent(epochs=2), {"binning": "none", "random_state": 0}
+    clf = TANClassifier("pseudo", parameters, **options)
     if kind == "ensemble":
-        clf = TANEnsembleClassifier(clf.set_params(structure="subset"), n_members=3, random_state=0)
+        clf = TANEnsembleClassifier(IndependentSearches("subset", n_members=3), parameters, **options)
     if kind == "one class":
         y = np.zeros(80, int)
     if kind == "many values":
@@ -320,7 +321,8 @@ def test_sums_that_would_overflow_are_refused(monkeypatch, digits_classifier):
 
 def test_averaged_probabilities_are_refused():
     X, y = np.arange(40).reshape(20, 2), np.arange(20) % 2
-    clf = TANEnsembleClassifier(TANClassifier("none", parameters="ml"), n_members=2, combine="probability").fit(X, y)
+    members = IndependentSearches("none", n_members=2)
+    clf = TANEnsembleClassifier(members, "ml", combine="probability").fit(X, y)
     with pytest.raises(ValueError, match="combine='log'"):
         quantise(clf)
 

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tanager import TANClassifier, TANEnsembleClassifier
+from tanager import GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
 from tanager.exports import to_dot, to_graphml, to_networkx
 from tests.exports.classifiers import cyclic_classifier, mixed_classifier, read_dot
 
@@ -60,6 +60,7 @@ def test_cycles_stay_and_ensembles_are_refused():
     X, y = np.random.default_rng(0).integers(0, 2, (30, 3)), np.arange(30) % 2
     graph = to_networkx(cyclic_classifier()[0])
     assert set(graph.edges) >= {("x1", "x0"), ("x2", "x1"), ("x0", "x2")}
-    ensemble = TANEnsembleClassifier(TANClassifier("none", epochs=1), n_members=2, random_state=0).fit(X, y)
+    members, parameters = IndependentSearches("none", n_members=2), GradientDescent(epochs=1)
+    ensemble = TANEnsembleClassifier(members, parameters, random_state=0).fit(X, y)
     with pytest.raises(TypeError, match="estimators_"):
         to_networkx(ensemble)

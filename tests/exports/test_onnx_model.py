@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from tanager import TANClassifier, TANEnsembleClassifier
+from tanager import GradientDescent, IndependentSearches, Subset, TANClassifier, TANEnsembleClassifier
 from tanager.data import as_table
-from tanager.estimators.probabilities import softmax_rows
+from tanager.estimators.base import softmax
 from tanager.exports import to_onnx
 from tests.exports.classifiers import (
     cyclic_classifier,
@@ -144,8 +144,8 @@ def test_column_without_a_value():
 def test_ensembles(combine):
     X, y = load_digits(return_X_y=True)
     X, y = X[:400], y[:400]
-    base = TANClassifier("subset", max_parents=2, epochs=3)
-    clf = TANEnsembleClassifier(base, n_members=3, combine=combine, random_state=0).fit(X, y)
+    members, parameters = IndependentSearches(Subset(max_parents=2), n_members=3), GradientDescent(epochs=3)
+    clf = TANEnsembleClassifier(members, parameters, combine=combine, random_state=0).fit(X, y)
     model = to_onnx(clf)
     assert_equal(run(model, X), clf, X)
     assert_equal(run(model, knocked_out(X, 0.1)), clf, knocked_out(X, 0.1))
@@ -173,7 +173,7 @@ def test_random_networks(model):
     exported = to_onnx(clf, inputs="codes")
     for codes in (model.codes, with_unknown_codes(model)):
         _, probabilities = run(exported, codes.astype(np.int64))
-        expected = softmax_rows(clf.network_.log_joint(np.ascontiguousarray(codes)))
+        expected = softmax(clf.network_.log_joint(np.ascontiguousarray(codes)))
         np.testing.assert_allclose(probabilities, expected, atol=CLOSE, rtol=0)
 
 

@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 
 import tanager
-from tanager.files import ModelFileError, read_header
+from tanager import GradientDescent
+from tanager.files import ModelFileError, NotKept, read_header
+from tanager.learning import VALUES
 from tests.files.model_files import (
+    ODD_VALUES,
     content_of,
     find_array,
     put_together,
     small_classifier,
     small_ensemble,
+    small_search,
     take_apart,
     with_checksum,
 )
 
-N_FILES = {"classifier": 8000, "ensemble": 2500}
-ODD_VALUES = [
-    *(None, True, False, -1, 0, 1, 2, 7, 2**31, 2**62, 2**63, 10**40, 0.5, -1e300),
-    *("", "x", "int64", "object", "str", "log", "a" * 5000, [], {}, [[]], [-1], [2**40], {"list": [1]}),
-    *({"tuple": []}, {"parent_sets": True}, {"array": "float64"}, {"not_kept": "f"}, [[[[[[]]]]]]),
-]
+SMALL = {"classifier": small_classifier, "ensemble": small_ensemble, "search": small_search}
+N_FILES = {"classifier": 8000, "ensemble": 2500, "search": 4000}
 ODD_BYTES = [
     *(struct.pack("<q", number) for number in (-1, 0, 1, 2, 255, 2**31, 2**40, 2**62, -(2**63))),
     *(struct.pack("<d", number) for number in (np.nan, np.inf, -np.inf, -0.0, 1.0, 1e300)),
@@ -33,12 +33,11 @@ ODD_BYTES = [
 ]
 
 
-@pytest.fixture(scope="module", params=["classifier", "ensemble"])
+@pytest.fixture(scope="module", params=SMALL)
 def saved(request, tmp_path_factory):
     """Name, content and a path to write mutations to."""
     folder = tmp_path_factory.mktemp("hostile")
-    clf = {"classifier": small_classifier, "ensemble": small_ensemble}[request.param]()
-    return request.param, content_of(clf, folder), folder / "mutated.tanager"
+    return request.param, content_of(SMALL[request.param](), folder), folder / "mutated.tanager"
 
 
 def refused(path, content):
@@ -56,6 +55,8 @@ def refused(path, content):
     assert log_joint.shape == (5, len(clf.classes_))
     assert np.isfinite(log_joint).all()
     assert clf.n_features_in_ == len(cards)
+    assert clf.get_params().keys() >= clf.get_params(deep=False).keys()
+    assert repr(clf).startswith("TAN")
     return False
 
 
@@ -120,6 +121,36 @@ def replace_values(rng, body):
     return put_together(header, data)[:-32]
 
 
+def option_values(place):
+    """All option values in a header, those inside of others included, each a list of its name and its options."""
+    if isinstance(place, dict) and list(place) == ["value"] and isinstance(place["value"], list):
+        yield place["value"]
+    for inner in place.values() if isinstance(place, dict) else place if isinstance(place, list) else ():
+        yield from option_values(inner)
+
+
+def replace_option_values(rng, body):
+    """Give an option value another name, or an odd option, or put another value in the place of an option."""
+    header, data = take_apart(body + bytes(32))
+    values = list(option_values(header))
+    if not values:
+        return body
+    value = values[rng.integers(len(values))]
+    name, options = value
+    action = rng.random()
+    if action < 0.3:
+        value[0] = [*VALUES, "Options", "NotKept", "subset", ""][rng.integers(len(VALUES) + 4)]
+    elif action < 0.8 and options:
+        key = list(options)[rng.integers(len(options))]
+        odd = ODD_VALUES[rng.integers(len(ODD_VALUES))]
+        options[key] = copy.deepcopy([odd, {"list": [odd] * 3}, {"value": [name, options]}][rng.integers(3)])
+    elif action < 0.9:
+        options[["max_parents", "x", "self", "__class__", "loss"][rng.integers(5)]] = 3
+    else:
+        value[rng.integers(2)] = copy.deepcopy(ODD_VALUES[rng.integers(len(ODD_VALUES))])
+    return put_together(header, data)[:-32]
+
+
 def replace_array(rng, body):
     """Set an entry of an array to something odd, or copy one entry over another."""
     header, data = take_apart(body + bytes(32))
@@ -136,6 +167,7 @@ def replace_array(rng, body):
 MUTATIONS = [
     *(flip_bits, cut_off, insert, delete, swap_sections, overwrite, lie_about_length),
     *(replace_values, replace_values, replace_values, replace_array, replace_array),
+    *(replace_option_values, replace_option_values),
 ]
 
 
@@ -270,6 +302,103 @@ def test_odd_json_is_refused_quickly(tmp_path, header, complaint):
     assert time.process_time() - start < 2
 
 
+HUGE = 100_000  # numbers in a list
+LONG = "a" * 10_000_000
+
+
+def nested(depth):
+    """A value inside of a value, and so on; as JSON each is four levels."""
+    value = ["Screened", {}]
+    for _ in range(depth):
+        value = ["Subset", {"candidates": {"value": value}}]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        (["Sub", {}], "'Sub', which this tanager does not know: upgrade"),
+        (["__import__", {}], "does not know"),
+        (["Recipe", {"structure": "none", "parameters": "ml"}], "does not know"),
+        (["Subset"], "the name and the options of a value"),
+        (["Subset", {}, {}], "the name and the options of a value"),
+        (["Subset", [8]], "the name and the options of a value"),
+        ([7, {}], "the name and the options of a value"),
+        (["Subset", {"max_parent": 8}], "no option 'max_parent'; did you mean 'max_parents'"),
+        (["Subset", {"self": 8}], "multiple values for argument 'self'"),
+        (["Subset", {"max_parents": 0}], "max_parents must be a whole number of at least 1, got 0"),
+        (["Subset", {"max_parents": "8"}], "max_parents must be a whole number"),
+        (["Subset", {"max_parents": {"value": ["Subset", {}]}}], "max_parents must be a whole number"),
+        (["Subset", {"ordering": {"list": [0, 2]}}], "ordering must be"),
+        (["Subset", {"ordering": {"list": [0, {"value": ["Subset", {}]}]}}], "ordering must be"),
+        (["Subset", {"ordering": {"list": [{"list": [0]}]}}], "list of lists"),
+        (["Subset", {"ordering": {"list": [2] * HUGE}}], "ordering must be"),
+        (["Subset", {"ordering": {"list": ["a"] * HUGE}}], "100,000 entries that are not all whole numbers"),
+        (["Subset", {"ordering": LONG}], "10,000,000 characters"),
+        (["Subset", {LONG: 8}], "10,000,000 characters"),
+        (["Subset", {LONG: []}], "must be a plain value"),
+        ([LONG, {}], "does not know"),
+        (["Nearest", {}], "image_shape"),
+        (["Nearest", {"image_shape": {"tuple": [2]}}], "image_shape must be"),
+        (["FixedParents", {"parents": {"list": [1, 0]}}], "cycle"),
+        (["FixedParents", {"parents": {"list": [[[]]]}}], "must be a plain value"),
+        (["FixedParents", {"parents": {"list": [*range(1, HUGE), 0]}}], "cycle"),
+        (["Hybrid", {"gamma": 10**400}], "'structure' of 'options' .*large"),
+        (nested(100), "nested"),
+        (["GradientDescent", {"loss": {"value": ["Margin", {"eta": True}]}}], "eta must be a finite number"),
+        (["GradientDescent", {"loss": "hybird"}], "did you mean 'hybrid'"),
+        (["GradientDescent", {"regularisers": 1}], "'structure' of 'options'"),
+        (["GradientDescent", {"regularisers": {"tuple": [1]}}], "'structure' of 'options'"),
+        (["GradientDescent", {"shrinkage": 20.0}], "allows a learning_rate of at most"),
+        (
+            ["IndependentSearches", {"structure": {"value": ["IndependentSearches", {}]}}],
+            "'structure' of 'options'.*got IndependentSearches",
+        ),
+    ],
+    ids=lambda value: "-" if isinstance(value, str) else str(value)[:40],
+)
+def test_odd_option_values_are_refused_quickly(tmp_path, value, complaint):
+    path = tmp_path / "odd.tanager"
+    header, data = take_apart(content_of(small_classifier(), tmp_path))
+    header["members"][0]["options"]["structure"] = {"value": value}
+    content = put_together(header, data)
+    start = time.process_time()
+    peak, is_refused = peak_bytes(path, content)
+    assert is_refused
+    assert time.process_time() - start < 5
+    assert peak < 60 * len(content) + 500_000
+    with pytest.raises(ModelFileError, match=complaint) as caught:
+        tanager.load(path)
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("place", ["options", "chosen"])
+def test_odd_option_values_of_an_ensemble_are_refused(tmp_path, place):
+    path = tmp_path / "odd.tanager"
+    header, data = take_apart(content_of(small_ensemble(), tmp_path))
+    options = header["options"] if place == "options" else header["chosen"]["options"]
+    options["parameters"]["value"][1]["epochs"] = -1
+    path.write_bytes(put_together(header, data))
+    with pytest.raises(ModelFileError, match=r"'parameters' of 'options' .*epochs must be .*, got -1"):
+        tanager.load(path)
+
+
+def test_values_with_parts_that_are_not_in_the_file_predict(tmp_path):
+    path = tmp_path / "part.tanager"
+    header, data = take_apart(content_of(small_classifier(), tmp_path))
+    options = header["members"][0]["options"]
+    options["structure"] = {"value": ["Subset", {"ordering": {"not_kept": "Series"}}]}
+    options["parameters"] = {"value": ["GradientDescent", {"loss": {"not_kept": "my_loss"}}]}
+    assert not refused(path, put_together(header, data))
+    clf = tanager.load(path)
+    assert (clf.structure, clf.parameters) == (NotKept("Subset"), GradientDescent(NotKept("my_loss")))
+    with pytest.raises(ValueError, match=r"parameters\.loss is <my_loss, which the model file does not hold"):
+        clf.fit([[0], [1]], [0, 1])
+    clf.set_params(parameters__loss="nll")
+    with pytest.raises(ValueError, match="structure is <Subset, which the model file does not hold"):
+        clf.fit([[0], [1]], [0, 1])
+
+
 def test_values_of_one_hash_are_refused_quickly(tmp_path):
     path = tmp_path / "hash.tanager"
     header, data = take_apart(content_of(small_classifier(), tmp_path))
@@ -293,6 +422,6 @@ def test_values_of_one_hash_are_refused_quickly(tmp_path):
         entry["offset"] = entry.pop("new")
     path.write_bytes(put_together(header, new_data))
     start = time.process_time()
-    with pytest.raises(ModelFileError, match="column 1 are not all different"):
+    with pytest.raises(ModelFileError, match="column 1 are not all distinct"):
         tanager.load(path)
     assert time.process_time() - start < 2

@@ -7,12 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tanager
 from tanager import ParentSets
 from tanager.files import NotKept
 from tanager.files.container import Arrays
 from tanager.files.header import Fields, dump_header, parse_header
 from tanager.files.options import pack_options, unpack_options
 from tanager.files.values import array_of, check_distinct, pack_values, unpack_values
+from tanager.learning import VALUES
+from tanager.training.regularisers import Regulariser
+from tests.files.model_files import ODD_VALUES
 
 SCALARS = st.one_of(
     st.text(st.characters(exclude_categories=[])),  # half surrogates too
@@ -87,9 +91,9 @@ def test_values_must_fit_their_element(values, element):
 
 def test_values_of_one_hash_are_refused():
     check_distinct([2.0 ** (61 * k) for k in range(-16, 17)], "values")  # one hash, by chance of their form
-    with pytest.raises(ValueError, match="not all different"):
+    with pytest.raises(ValueError, match="not all distinct"):
         check_distinct([k * (2**61 - 1) for k in range(100)], "values")
-    with pytest.raises(ValueError, match="not all different"):
+    with pytest.raises(ValueError, match="not all distinct"):
         check_distinct([1, True], "values")
 
 
@@ -129,14 +133,99 @@ def test_options_that_are_not_plain_leave_their_name():
     def my_loss():
         pass
 
-    options = {"a": my_loss, "b": np.random.RandomState(0), "c": [[1], [2]], "d": np.zeros((2, 2)), "e": [object()]}
+    options = {"a": my_loss, "b": np.random.RandomState(0), "c": {}, "d": np.zeros((2, 2)), "e": np.inf}
     kept = {key: value.name for key, value in round_trip(options).items()}
-    assert kept == {"a": "my_loss", "b": "RandomState", "c": "list", "d": "ndarray", "e": "list"}
+    assert kept == {"a": "my_loss", "b": "RandomState", "c": "dict", "d": "ndarray", "e": "float"}
+    assert round_trip({"a": [1, (my_loss, [2])]}) == {"a": [1, (NotKept("my_loss"), [2])]}
+
+
+REQUIRED = {
+    "Nearest": {"image_shape": (2, 3)},
+    "FixedParents": {"parents": [-1, 0, 0]},
+    "GivenSpace": {"parent_sets": ParentSets.from_lists([[-1], [-1, 0]], order=[0, 1])},
+}
+CHANGED = [
+    tanager.Subset(3, tanager.Screened("margin", 0.5), np.array([1, 0, 2])),
+    tanager.Nearest((2, 3), 4, "A"),
+    tanager.Free(None, forest="sample"),
+    tanager.KDependence(2, "mixed", max_table_size=0, ordering=(1, 0)),
+    tanager.GreedySearch(tanager.MarginScore(2.0), leave_one_out=True, max_moves=3, tolerance=0.5),
+    tanager.AnnealedSearch(temperature=(2.0, 0.5), n_moves=np.int64(7)),
+    tanager.Counts(np.float32(0.5)),
+    tanager.GradientDescent(
+        tanager.Hybrid(2.0), 5, start=tanager.NaiveBayesStart(3.0), regularisers=(VALUES["Smoothness"](0.1),)
+    ),
+    tanager.IndependentSearches(tanager.Subset(2), n_members=3),
+    tanager.SampledStructures([-1, 0]),
+    tanager.DisjointTrees(4, "conditional"),
+]
+
+
+@pytest.mark.parametrize(
+    "value", [*(kind(**REQUIRED.get(name, {})) for name, kind in VALUES.items()), *CHANGED], ids=repr
+)
+def test_option_values_come_back(value):
+    back = round_trip({"a": value})["a"]
+    assert type(back) is type(value)
+    assert back == value
+
+
+def test_values_of_the_users_own_leave_their_name():
+    class Mine(tanager.Subset):
+        pass
+
+    class Subset(tanager.Subset):  # of the same name as one of ours
+        pass
+
+    assert round_trip({"a": Mine(), "b": Subset()}) == {"a": NotKept("Mine"), "b": NotKept("Subset")}
+
+
+def test_values_with_a_part_of_the_users_own():
+    """What can do without the part keeps the rest; what cannot leaves its own name."""
+
+    class Mine:
+        space = None  # as a structure has
+        choose = None  # as a way to choose candidates has
+
+    class MyRegulariser(Regulariser):
+        pass
+
+    def my_loss():
+        pass
+
+    descent, searches = tanager.GradientDescent, tanager.IndependentSearches
+    assert round_trip({"a": descent(my_loss, epochs=3)}) == {"a": descent(NotKept("my_loss"), epochs=3)}
+    assert round_trip({"a": tanager.Subset(candidates=Mine())}) == {"a": tanager.Subset(candidates=NotKept("Mine"))}
+    assert round_trip({"a": tanager.Subset(ordering=range(3))}) == {"a": NotKept("Subset")}
+    for value in (descent(regularisers=(MyRegulariser(),)), searches(Mine())):
+        assert "which the model file does not hold" in repr(round_trip({"a": value}))
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_odd_options_of_a_value_are_refused_or_taken(name):
+    kind = VALUES[name]
+    complete = pack_options("o", kind(**REQUIRED.get(name, {})).get_params(deep=False))[0]
+    n_refused = 0
+    for key in complete:
+        for odd in [*ODD_VALUES, {"list": [2, 0]}, {"list": ["a", 1]}, {"tuple": [1.5, {"value": ["Counts", {}]}]}]:
+            entry = {"a": {"value": [name, complete | {key: odd}]}}
+            try:
+                value = unpack_options("o", Fields(entry, "the options"), Arrays({}))["a"]
+            except ValueError:
+                n_refused += 1
+                continue
+            assert isinstance(value, kind | NotKept)
+            assert repr(value)
+    assert n_refused >= 10 * len(complete)
 
 
 @pytest.mark.parametrize(
     "entry",
-    [{"a": []}, {"a": {}}, {"a": {"list": 1}}, {"a": {"list": [[1]]}}, {"a": {"what": 1}}, {"a": {"array": "x"}}],
+    [
+        *({"a": []}, {"a": {}}, {"a": {"list": 1}}, {"a": {"list": [[1]]}}, {"a": {"what": 1}}, {"a": {"array": "x"}}),
+        *({"a": {"value": []}}, {"a": {"value": {}}}, {"a": {"value": ["Nope", {}]}}, {"a": {"value": ["Counts", []]}}),
+        {"a": {"value": ["Counts", {"smoothing": 0}]}},
+    ],
 )
 def test_odd_options_are_refused(entry):
     with pytest.raises(ValueError, match="'a' of the options"):

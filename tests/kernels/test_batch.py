@@ -36,7 +36,7 @@ def test_places_are_the_cells_of_the_oracle(model):
         assert places.tolist() == [table[a, b, 0] for a, b in cells]
 
 
-def test_unknown_values_read_the_zeros_behind_the_tables():
+def test_unknown_values_read_the_zeros_behind_the_cpts():
     layout = make_layout(ParentSets.from_lists([[-1], [-1, 0]]), [2, 3], n_classes=5)
     batch = np.array([[2, 0, 1], [1, 3, 1], [0, 0, 0]], np.int32)  # feature 0 unknown, feature 1 unknown, all known
     places = np.empty(3, np.int64)

@@ -8,7 +8,7 @@ from tests.strategies import SEEDS, make_model, models
 
 
 def oracle_counts(model, weight):
-    """Counts of every candidate's table, one list entry each."""
+    """Counts of every candidate's CPT, one list entry each."""
     tables = []
     for i, j in zip(model.child, model.parent, strict=True):
         parent_codes, n_parent_values = (None, 1) if j == -1 else (model.codes[:, j], model.cards[j])

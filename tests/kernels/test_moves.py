@@ -83,7 +83,7 @@ def test_many_rows_go_by_blocks():
     assert scores[2] == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_own_class_reads_tables_of_its_own():
+def test_the_own_class_reads_cpts_of_its_own():
     model = make_model([[-1], [-1, 0]], [3, 2], 4, seed=5)
     terms, tables = prepare(model)
     own = terms._replace(own=terms.theta - np.float32(0.5))

@@ -8,7 +8,7 @@ from tests.strategies import SEEDS, make_model, models
 
 
 def normalise(model, values):
-    """Normalise an arena, which like that of training ends in some slack; return its tables."""
+    """Normalise an arena, which like that of training ends in some slack; return its CPTs."""
     arena = np.append(values, np.full(16, 9.0)).astype(np.float32)
     normalise_tables(arena, model.layout.tables, model.n_classes)
     assert np.all(arena[len(values) :] == 9.0)
@@ -17,7 +17,7 @@ def normalise(model, values):
 
 @given(models(max_rows=1, max_classes=10), SEEDS, st.sampled_from([0.1, 3.0, 15.0]))
 @settings(max_examples=40)
-def test_every_table_becomes_its_log_softmax(model, seed, spread):
+def test_every_cpt_becomes_its_log_softmax(model, seed, spread):
     values = np.random.default_rng(seed).uniform(-spread, spread, size=model.layout.size).astype(np.float32)
     for table, unnormalised in zip(normalise(model, values), model.split(values), strict=True):
         expected = model_oracle.log_softmax_table(unnormalised)

@@ -1,4 +1,4 @@
-"""Gradients of the tables and Adam on them, for any gradient of the log-joint and any structure.
+"""Gradients of the CPTs and Adam on them, for any gradient of the log-joint and any structure.
 
 A step of training is led by a loss that returns a gradient chosen beforehand, and by noise that selects a structure
 chosen beforehand. The oracle keeps the unnormalised parameters of the paper and the package keeps them normalised, so
@@ -58,7 +58,7 @@ class Oracle:
         self.n_steps = 0
 
     def gradients(self, selected, grad):
-        """Gradients of tables and prior; that of phi has no part here."""
+        """Gradients of CPTs and prior; that of phi has no part here."""
         model = self.model
         structure = (model.child, model.parent, selected, np.ones(len(self.tables)), 1.0)
         return model_oracle.gradients(self.tables, self.prior[0], *structure, model.codes, grad, model.ptr)[:2]
@@ -145,7 +145,7 @@ def small_model(seed=0):
 
 
 @pytest.mark.parametrize(("optimiser", "moves"), [("dense", True), ("selected", False)])
-def test_unselected_tables_move_on_their_momentum_if_dense(optimiser, moves):
+def test_unselected_cpts_move_on_their_momentum_if_dense(optimiser, moves):
     model = small_model()
     grad = draw_grad(model, np.random.default_rng(1))
     led = Led(model, optimiser)
@@ -157,7 +157,7 @@ def test_unselected_tables_move_on_their_momentum_if_dense(optimiser, moves):
 
 
 @OPTIMISERS
-def test_table_that_never_had_a_gradient_stays_as_it_is(optimiser):
+def test_cpt_that_never_had_a_gradient_stays_as_it_is(optimiser):
     model = small_model()
     grad = draw_grad(model, np.random.default_rng(1))
     led = Led(model, optimiser)
@@ -169,8 +169,8 @@ def test_table_that_never_had_a_gradient_stays_as_it_is(optimiser):
 
 
 @pytest.mark.parametrize("n_unselected", [REST_AFTER - 1, REST_AFTER, REST_AFTER + 1, 2 * REST_AFTER])
-def test_table_that_rested_wakes_with_decayed_moments(n_unselected):
-    """Dense Adam goes on as if it had moved the table all the time that it was not selected."""
+def test_cpt_that_rested_wakes_with_decayed_moments(n_unselected):
+    """Dense Adam goes on as if it had moved the CPT all the time that it was not selected."""
     model = small_model(seed=3)
     rng = np.random.default_rng(4)
     led, oracle = Led(model, "dense"), Oracle(model, "dense")
@@ -186,7 +186,7 @@ def test_table_that_rested_wakes_with_decayed_moments(n_unselected):
     np.testing.assert_allclose(square, expected_square, rtol=1e-3)
 
 
-def test_resting_table_is_not_touched():
+def test_resting_cpt_is_not_touched():
     model = small_model(seed=3)
     grad = draw_grad(model, np.random.default_rng(4))
     led = Led(model, "dense")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tanager.losses import LOSSES as BY_WORD
 from tanager.losses import ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood
 from tests.oracles import loss_oracle
 from tests.strategies import SEEDS, loss_batches, misses_the_kink
@@ -161,7 +162,7 @@ def test_hyperparameter_must_be_positive_and_finite(loss, option, bad):
 
 @pytest.mark.parametrize("bad", [-1e-9, math.nan, math.inf, -math.inf])
 def test_lam_must_be_finite_and_not_negative(bad):
-    with pytest.raises(ValueError, match=rf"^lam must be a finite number at least 0, got {bad!r}"):
+    with pytest.raises(ValueError, match=rf"^lam must be a finite number of at least 0, got {bad!r}"):
         Hybrid(lam=bad)
 
 
@@ -170,3 +171,33 @@ def test_losses_are_values():
     assert Margin(2.0) != Margin(3.0)
     with pytest.raises(AttributeError):
         Margin().gamma = 2.0
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("hybrid", Hybrid()),
+        ("nll", NegativeLogLikelihood()),
+        ("margin", Margin()),
+        ("conditional", ConditionalLikelihood()),
+    ],
+)
+def test_words_stand_for_losses(word, expected):
+    assert BY_WORD.resolve(word) == expected
+
+
+def test_a_mistyped_word_is_answered_by_a_close_one():
+    message = r"^loss must be 'hybrid', 'nll', 'margin' or 'conditional', got 'hybird'; did you mean 'hybrid'\?"
+    with pytest.raises(ValueError, match=message):
+        BY_WORD.resolve("hybird")
+
+
+def test_an_unknown_hyperparameter_is_answered_by_a_close_one():
+    with pytest.raises(TypeError, match=r"^Margin has no option 'gama'; did you mean 'gamma'\?"):
+        Margin(gama=2.0)
+
+
+def test_a_changed_copy_is_checked_too():
+    assert Hybrid(lam=30.0).set_params(gamma=5.0) == Hybrid(30.0, 5.0)
+    with pytest.raises(ValueError, match=r"^eta must be a finite number above 0, got 0"):
+        Hybrid().set_params(eta=0)

@@ -43,5 +43,5 @@ def test_members_keep_their_own_tables():
 
 
 def test_search_space_must_have_the_features_of_the_table():
-    with pytest.raises(ValueError, match="of 3 features, but the table has 2"):
+    with pytest.raises(ValueError, match="has 3 features, but X has 2"):
         make_layout(ParentSets.from_lists([[-1]] * 6), [2, 2], 2, n_members=2)

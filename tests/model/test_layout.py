@@ -42,7 +42,7 @@ def test_views_write_to_the_arena():
 
 
 def test_number_of_features_must_be_that_of_the_search_space():
-    with pytest.raises(ValueError, match="search space is of 2 features, but the table has 3"):
+    with pytest.raises(ValueError, match="search space has 2 features, but X has 3"):
         make_layout(naive_bayes(2), [2, 2, 2], n_classes=2)
 
 
@@ -57,13 +57,13 @@ class TestMemory:
         with pytest.raises(MemoryError) as caught:
             check_memory(self.wide, available=2**33)
         message = str(caught.value)
-        # 4,950 pairs of 200 * 200 * 50 entries and 100 tables without a parent, 12 bytes each
+        # 4,950 pairs of 200 * 200 * 50 entries and 100 CPTs without a parent, 12 bytes each
         n_entries = 4_950 * 200 * 200 * 50 + 100 * 200 * 50
         assert f"{n_entries * 12 / 2**30:,.1f} GiB" in message
         assert "the machine has 8.0 GiB" in message
-        assert "5050 tables" in message
+        assert "5050 CPTs" in message
         assert "lower max_parents, max_bins or max_categories" in message
-        assert "largest table has 2,000,000 entries" in message
+        assert "largest CPT has 2,000,000 entries" in message
 
     def test_what_fits_passes(self):
         check_memory(self.wide, available=self.wide.training_bytes)

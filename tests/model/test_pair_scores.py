@@ -73,5 +73,5 @@ def test_threads_do_not_change_scores(rows, name):
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match="screening must be one of 'information'"):
+    with pytest.raises(ValueError, match="score must be 'information'"):
         pair_scores("luck", (np.zeros((2, 1), int), np.zeros(2, int), np.ones(2)), np.array([1]), 1)

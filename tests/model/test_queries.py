@@ -247,12 +247,12 @@ def test_no_rows():
 @pytest.mark.parametrize(
     ("codes", "classes", "message"),
     [
-        ([[0, 3]], None, r"row 0, feature 1: code 3 is outside 0 to 2; .* 2 stands for not observed"),
+        ([[0, 3]], None, r"row 0, feature 1: code 3 is outside 0 to 2; .* 2 means unknown"),
         ([[0, 1], [-1, 0]], None, r"row 1, feature 0: code -1 is outside 0 to 3"),
         ([0, 1], None, r"codes must have shape \(N, 2\), .* got \(2,\)"),
         ([[0, 1, 1]], None, r"codes must have shape \(N, 2\)"),
         ([[0.0, 1.0]], None, "codes must hold integers, got float64"),
-        (None, [2], "row 0: class number 2 is outside 0 to 1; -1 stands for not observed"),
+        (None, [2], "row 0: class number 2 is outside 0 to 1; -1 means unknown"),
         (None, 1, r"classes must have shape \(N,\)"),
         (None, ["a"], "classes must hold integers"),
         ([[0, 1]], [0, 1], "codes has 1 rows, but classes has 2"),
@@ -283,7 +283,7 @@ def test_cyclic_network_is_refused():
         lambda: network.query([0]),
         lambda: network.sample(3),
     ):
-        with pytest.raises(ValueError, match=r"cycle \(features 0 -> 1 -> 0\).*no joint distribution"):
+        with pytest.raises(ValueError, match=r"cycle \(features 0 -> 1 -> 0\).*not a joint distribution"):
             ask()
     total = network.log_prior + network.log_terms(model.codes).sum(axis=1)
     np.testing.assert_allclose(total, network.log_joint(model.codes), rtol=1e-6, atol=1e-6)

@@ -97,12 +97,12 @@ def test_extreme_tables():
 @pytest.mark.parametrize(("n", "rows"), [(3, 2), (1, 2), (5, 0)])
 def test_evidence_must_be_one_row_or_as_many_as_draws(n, rows):
     network, _ = random_network(PARENTS, CARDS, N_CLASSES)
-    with pytest.raises(ValueError, match=f"to draw {n} rows, give evidence of 1 row or of {n} rows, not of {rows}"):
+    with pytest.raises(ValueError, match=f"to draw {n} rows, give observed values of 1 row or of {n} rows, got {rows}"):
         network.sample(n, np.zeros((rows, 6), np.int64))
 
 
 @pytest.mark.parametrize("n", [-1, 2.0, True, "3"])
 def test_number_of_draws_is_checked(n):
     network, _ = random_network(PARENTS, CARDS, N_CLASSES)
-    with pytest.raises(ValueError, match="whole number from 0 on"):
+    with pytest.raises(ValueError, match="whole number of at least 0"):
         network.sample(n)

@@ -73,7 +73,7 @@ def test_the_network_that_is_given_stays_as_it_is():
 def test_what_is_no_forest_is_refused(candidates):
     network = network_of(make_model(candidates, [2, 3, 2], 2, seed=0))
     assert not can_temper(network)
-    with pytest.raises(ValueError, match=r"a temperature \(calibrate=True\) is for forests"):
+    with pytest.raises(ValueError, match=r"a temperature \(calibrate=True\) requires a forest"):
         temper(network, 2.0)
 
 

@@ -1,4 +1,4 @@
-"""Counts, maximum likelihood tables, Chow-Liu trees and sums over missing values, written as loops (section 2.2).
+"""Counts, maximum likelihood CPTs, Chow-Liu trees and sums over missing values, written as loops (section 2.2).
 
 `codes` is an integer array [N, D], `y` an integer array [N], `cards[i]` the number of values of feature i and `weight`
 [N] or None for ones.

@@ -18,7 +18,7 @@ def log_softmax_vector(values):
 
 
 def log_softmax_table(table):
-    """Normalise a table over axis 1, the value of the child."""
+    """Normalise a CPT over axis 1, the value of the child."""
     log_table = np.empty(table.shape, dtype=np.float64)
     n_parent_values, _, n_classes = table.shape
     for a in range(n_parent_values):
@@ -28,7 +28,7 @@ def log_softmax_table(table):
 
 
 def cell(e, child, parent, row):
-    """Position (parent value, child value) of one row of codes in the table of candidate e."""
+    """Position (parent value, child value) of one row of codes in the CPT of candidate e."""
     parent_value = 0 if parent[e] == -1 else row[parent[e]]
     return int(parent_value), int(row[child[e]])
 

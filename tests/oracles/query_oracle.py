@@ -9,7 +9,7 @@ from tests.oracles.model_oracle import log_softmax_table, log_softmax_vector
 
 
 def all_states(tables, prior, parents, cards):
-    """Every state as (codes, class, probability). Tables are [R_parent or 1, R_child, C], -1 is no parent."""
+    """Every state as (codes, class, probability). CPTs are [R_parent or 1, R_child, C], -1 is no parent."""
     log_prior = log_softmax_vector(prior)
     log_tables = [log_softmax_table(table) for table in tables]
     states = []

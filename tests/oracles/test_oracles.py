@@ -104,7 +104,7 @@ def test_integer_weights_repeat_rows():
         assert weighted == pytest.approx(repeated)
 
 
-def test_table_and_prior_gradients_by_finite_differences():
+def test_cpt_and_prior_gradients_by_finite_differences():
     problem = Problem(seed=5)
     selected, soft = model_oracle.sample(problem.phi, problem.noise, problem.ptr, tau=0.7)
 
@@ -179,7 +179,7 @@ def test_adam_with_little_epsilon_is_that_of_torch():
     np.testing.assert_allclose(value, leaf.detach().numpy(), rtol=1e-12)
 
 
-def test_counts_and_tables():
+def test_counts_and_cpts():
     parent, child, y = np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([0, 0, 1])
     counts = counting_oracle.pair_counts(parent, child, y, 2, 2, 2)
     assert counts[0, 1, 0] == 2

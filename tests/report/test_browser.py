@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
-from tanager import ParentSets, TANClassifier, TANEnsembleClassifier
+from tanager import (
+    AllPredecessors,
+    GradientDescent,
+    IndependentSearches,
+    Nearest,
+    ParentSets,
+    TANClassifier,
+    TANEnsembleClassifier,
+)
 from tanager.report import write_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -111,16 +119,19 @@ def reports(tmp_path_factory):
     X, y = load_iris(return_X_y=True, as_frame=True)
     X = X.rename(columns={"sepal width (cm)": EVIL})
     labels = np.array(["setosa", "<i>versi</i>", "virginica"])[y]
-    iris = TANClassifier("all", epochs=12, structure_learning_rate=0.1, ordering="natural", random_state=0)
+    parameters = GradientDescent(epochs=12, structure_learning_rate=0.1)
+    iris = TANClassifier(AllPredecessors("natural"), parameters, random_state=0)
     write_report(iris.fit(X, labels), folder / "iris.html", X, labels, title=f"Iris {EVIL}")
-    ensemble = TANEnsembleClassifier(TANClassifier("subset", epochs=3), n_members=3, random_state=0).fit(X, labels)
+    members = IndependentSearches("subset", n_members=3)
+    ensemble = TANEnsembleClassifier(members, GradientDescent(epochs=3), random_state=0).fit(X, labels)
     write_report(ensemble, folder / "ensemble.html", X, labels)
     write_report(TANClassifier("chow-liu", parameters="ml").fit(X, labels), folder / "ml.html")
     X, y = load_digits(return_X_y=True)
-    digits = TANClassifier("nearest", image_shape=(8, 8), epochs=5, random_state=0).fit(X, y)
+    digits = TANClassifier(Nearest((8, 8)), GradientDescent(epochs=5), random_state=0).fit(X, y)
     write_report(digits, folder / "digits.html", X[:300], y[:300])
     wide = np.random.default_rng(0).integers(0, 3, size=(200, 60))
-    search = TANClassifier("subset", epochs=3, binning="none", random_state=0).fit(wide, wide[:, 0] % 2)
+    search = TANClassifier("subset", GradientDescent(epochs=3), binning="none", random_state=0)
+    search.fit(wide, wide[:, 0] % 2)
     write_report(search, folder / "wide.html")
     return folder
 
@@ -166,7 +177,7 @@ def test_a_click_shows_the_table_of_a_feature(browser, reports):
 
 def test_tables_are_those_of_the_network(browser, reports, tmp_path):
     X, y = load_iris(return_X_y=True)
-    clf = TANClassifier([-1, 0, 0, 2], epochs=5, random_state=0).fit(X, y)
+    clf = TANClassifier([-1, 0, 0, 2], GradientDescent(epochs=5), random_state=0).fit(X, y)
     write_report(clf, tmp_path / "given.html")
     browser.open(tmp_path / "given.html")
     for feature in (3, 0):
@@ -183,7 +194,7 @@ def test_tables_are_those_of_the_network(browser, reports, tmp_path):
 def test_two_parents(browser, tmp_path):
     X, y = load_iris(return_X_y=True)
     sets = ParentSets.from_lists([[-1], [0], [-1, 0, (0, 1)], [(0, 2)]])
-    clf = TANClassifier(sets, epochs=5, random_state=0).fit(X, y)
+    clf = TANClassifier(sets, GradientDescent(epochs=5), random_state=0).fit(X, y)
     write_report(clf, tmp_path / "pairs.html", X, y)
     browser.open(tmp_path / "pairs.html")
     browser.choose("#table-feature", 3)

@@ -14,8 +14,19 @@ from hypothesis.extra import numpy as npst
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import confusion_matrix, log_loss
 
-from tanager import ParentSets, TANClassifier, TANEnsembleClassifier
-from tanager.estimators.structures import STRUCTURES
+from tanager import (
+    ChowLiu,
+    GradientDescent,
+    IndependentSearches,
+    Nearest,
+    NoParents,
+    ParentSets,
+    SampledStructures,
+    TANClassifier,
+    TANEnsembleClassifier,
+    load,
+)
+from tanager.learning import VALUES
 from tanager.report import write_report
 from tanager.report.evaluation import calibrate, evaluate
 from tanager.report.feature_weights import class_information, mean_contributions
@@ -30,7 +41,8 @@ def iris():
 
 @pytest.fixture(scope="module")
 def fitted(iris):
-    return TANClassifier("all", epochs=5, structure_learning_rate=0.1, random_state=0).fit(*iris)
+    parameters = GradientDescent(epochs=5, structure_learning_rate=0.1)
+    return TANClassifier("all", parameters, random_state=0).fit(*iris)
 
 
 def data_of(path):
@@ -59,7 +71,7 @@ class TestPage:
         first, second = (write_report(fitted, tmp_path / name, *iris) for name in ("a.html", "b.html"))
         assert first.read_bytes() == second.read_bytes()
 
-    def test_holds_the_tables(self, fitted, tmp_path):
+    def test_holds_the_cpts(self, fitted, tmp_path):
         network = data_of(write_report(fitted, tmp_path / "r.html"))["network"]
         flat = unpack(network["tables"])
         for feature, start in enumerate(network["table_start"]):
@@ -74,7 +86,7 @@ class TestPage:
         expected = fitted.parent_path_["probability"].ravel()
         np.testing.assert_allclose(unpack(path["probability"]), expected, atol=1e-5)
 
-    def test_large_tables_are_left_out(self, iris, tmp_path, monkeypatch):
+    def test_large_cpts_are_left_out(self, iris, tmp_path, monkeypatch):
         monkeypatch.setattr("tanager.report.payload._MOST_CELLS", 40)
         clf = TANClassifier([-1, 0, 0, 2], parameters="ml").fit(*iris)
         network = data_of(write_report(clf, tmp_path / "r.html"))["network"]
@@ -107,7 +119,7 @@ class TestPage:
 
     def test_sections_are_those_there_is_something_for(self, fitted, iris, tmp_path):
         ml = TANClassifier("none", parameters="ml").fit(*iris)
-        fixed = TANClassifier("chow-liu", epochs=3).fit(*iris)
+        fixed = TANClassifier("chow-liu", GradientDescent(epochs=3)).fit(*iris)
         cases = [
             (fitted, iris, ["network", "path", "history", "evaluation", "weights"]),
             (fitted, (), ["network", "path", "history", "weights"]),
@@ -121,15 +133,15 @@ class TestPage:
             assert re.findall(r'<a href="#(\w+)">', text.split("<nav")[1].split("</nav>")[0]) == found
 
     def test_network_with_a_cycle(self, iris, tmp_path):
-        clf = TANClassifier(ParentSets.from_lists([[1], [0], [-1], [2]]), epochs=2).fit(*iris)
+        clf = TANClassifier(ParentSets.from_lists([[1], [0], [-1], [2]]), GradientDescent(epochs=2)).fit(*iris)
         assert not clf.network_.is_bayesian_network
         text = write_report(clf, tmp_path / "r.html").read_text(encoding="utf-8")
         assert "form a cycle" in text
         assert '<section id="weights"' not in text
 
     def test_ensemble(self, iris, tmp_path):
-        member = TANClassifier("subset", epochs=3)
-        clf = TANEnsembleClassifier(member, n_members=4, random_state=0).fit(*iris)
+        members = IndependentSearches("subset", n_members=4)
+        clf = TANEnsembleClassifier(members, GradientDescent(epochs=3), random_state=0).fit(*iris)
         data = data_of(write_report(clf, tmp_path / "r.html", *iris))
         share = unpack(data["path"]["probability"])
         totals = np.bincount(data["path"]["child"], share)
@@ -142,7 +154,8 @@ class TestPage:
 
     def test_two_parents(self, iris, tmp_path):
         sets = ParentSets.from_lists([[-1], [0], [-1, (0, 1)], [(0, 2), 1]])
-        clf = TANClassifier(sets, epochs=10, structure_learning_rate=0.3, random_state=0).fit(*iris)
+        parameters = GradientDescent(epochs=10, structure_learning_rate=0.3)
+        clf = TANClassifier(sets, parameters, random_state=0).fit(*iris)
         data = data_of(write_report(clf, tmp_path / "r.html", *iris))
         network, path = data["network"], data["path"]
         assert [network["parents"], network["second"]] == clf.network_.members.T.tolist()
@@ -157,18 +170,96 @@ class TestPage:
 
     def test_many_features_take_little_room(self, tmp_path):
         X = np.random.default_rng(0).integers(0, 8, size=(300, 256))
-        clf = TANClassifier("nearest", image_shape=(16, 16), epochs=40, batch_size=300, binning="none", random_state=0)
+        parameters = GradientDescent(epochs=40, batch_size=300)
+        clf = TANClassifier(Nearest((16, 16)), parameters, binning="none", random_state=0)
         path = write_report(clf.fit(X, np.arange(300) % 10), tmp_path / "r.html", X)
         assert len(data_of(path)["features"]) == 256
+        assert data_of(path)["image"] == [16, 16]
         assert path.stat().st_size < 5_000_000 + 2_000_000
 
     def test_image_is_drawn_over_the_mean_of_the_rows(self, tmp_path):
         X, y = load_digits(return_X_y=True)
-        clf = TANClassifier("none", parameters="ml", image_shape=(8, 8), binning="none").fit(X, y)
-        data = data_of(write_report(clf, tmp_path / "r.html", X))
+        clf = TANClassifier("none", parameters="ml", binning="none").fit(X, y)
+        data = data_of(write_report(clf, tmp_path / "r.html", X, image_shape=(8, 8)))
         assert data["image"] == [8, 8]
         assert data["mean_image"][0] == 0
         assert 0.2 < max(data["mean_image"]) <= 1
+        plain = data_of(write_report(clf, tmp_path / "r.html", X))
+        assert plain["image"] is None
+        assert "mean_image" not in plain
+
+    @pytest.mark.parametrize("members", [IndependentSearches, SampledStructures])
+    def test_image_shape_is_that_of_the_structure(self, members, tmp_path):
+        X, y = np.random.default_rng(0).integers(0, 2, (40, 6)), np.arange(40) % 2
+        parameters, shape = GradientDescent(epochs=2), (2, 3)
+        single = TANClassifier(Nearest(shape, ordering="A"), parameters).fit(X, y)
+        ensemble = TANEnsembleClassifier(members(Nearest(shape, ordering="A"), n_members=2), parameters).fit(X, y)
+        for clf in (single, ensemble):
+            assert data_of(write_report(clf, tmp_path / "r.html"))["image"] == [2, 3]
+            assert data_of(write_report(clf, tmp_path / "r.html", image_shape=(3, 2)))["image"] == [3, 2]
+            clf.save(tmp_path / "saved.tanager")
+            assert data_of(write_report(load(tmp_path / "saved.tanager"), tmp_path / "r.html"))["image"] == [2, 3]
+
+
+def text_of(clf, folder):
+    return html.unescape(write_report(clf, folder / "r.html").read_text(encoding="utf-8"))
+
+
+class TestOptions:
+    def test_options_are_listed_as_given_and_as_used(self, iris, tmp_path):
+        text = text_of(TANClassifier("subset", GradientDescent(epochs=3), random_state=0).fit(*iris), tmp_path)
+        rows = dict(re.findall("<tr><th scope='row'>(.*?)</th><td>(.*?)</td></tr>", text))
+        assert rows["structure"] == "'subset'"
+        assert rows["structure as used"] == "Subset()"
+        assert rows["parameters"] == "GradientDescent(epochs=3)"
+        assert rows["parameters__epochs"] == "3"
+        assert rows["parameters as used"] == "GradientDescent(epochs=3, batch_size=16)"
+        given = text_of(TANClassifier(NoParents(), "ml").fit(*iris), tmp_path)
+        assert "structure as used" not in given
+
+    def test_options_of_an_ensemble(self, iris, tmp_path):
+        clf = TANEnsembleClassifier(IndependentSearches("none", n_members=2), "ml").fit(*iris)
+        text = text_of(clf, tmp_path)
+        rows = dict(re.findall("<tr><th scope='row'>(.*?)</th><td>(.*?)</td></tr>", text))
+        assert rows["members__n_members"] == "2"
+        assert rows["parameters as used"] == "Counts()"
+        assert "Average of the log-probabilities of 2 TAN classifiers." in text
+
+    @pytest.mark.parametrize(
+        ("structure", "words"),
+        [
+            ("none", "naive Bayes"),
+            (ChowLiu(), "the Chow-Liu tree"),
+            (ChowLiu("margin"), "the tree of largest margin score"),
+            ([-1, 0, 0, 1], "a given structure"),
+            (ParentSets.from_lists([[-1]] * 4), "a given search space"),
+        ],
+    )
+    def test_structures_in_words(self, iris, tmp_path, structure, words):
+        clf = TANClassifier(structure, "ml").fit(*iris)
+        expected = f"Bayesian network classifier: {words}; maximum likelihood."
+        assert expected in text_of(clf, tmp_path)
+        clf.save(tmp_path / "saved.tanager")
+        assert expected in text_of(load(tmp_path / "saved.tanager"), tmp_path)
+
+    def test_members_of_a_loaded_ensemble_have_reports_too(self, iris, tmp_path):
+        TANEnsembleClassifier(IndependentSearches("none", n_members=2), "ml").fit(*iris).save(tmp_path / "e.tanager")
+        assert "classifier: naive Bayes; maximum" in text_of(load(tmp_path / "e.tanager").estimators_[0], tmp_path)
+
+    def test_structure_of_the_users_own(self, iris, tmp_path):
+        class Mine(NoParents):
+            pass
+
+        assert "classifier: a custom structure;" in text_of(TANClassifier(Mine(), "ml").fit(*iris), tmp_path)
+
+    def test_choice_is_told(self, iris, tmp_path):
+        clf = TANClassifier("auto", "ml", random_state=0).fit(*iris)
+        temperature = f"log-odds divided by {clf.choice_['temperature']:.2f}."
+        preset = f"Preset {clf.choice_['preset']!r} of 2 on held-out rows"
+        assert f"{preset}; {temperature}" in text_of(clf, tmp_path)
+        clf = TANClassifier("none", "ml", calibrate=True, random_state=0).fit(*iris)
+        temperature = f"log-odds divided by {clf.choice_['temperature']:.2f}."
+        assert f" Calibrated on held-out rows; {temperature}" in text_of(clf, tmp_path)
 
 
 class TestRefusals:
@@ -179,6 +270,11 @@ class TestRefusals:
     def test_something_else(self, tmp_path):
         with pytest.raises(TypeError, match="TANClassifier or a TANEnsembleClassifier, got dict"):
             write_report({}, tmp_path / "r.html")
+
+    @pytest.mark.parametrize("shape", [(2, 3), (4,), "4", (-2, -2)])
+    def test_shape_of_another_image(self, fitted, tmp_path, shape):
+        with pytest.raises(ValueError, match="image_shape"):
+            write_report(fitted, tmp_path / "r.html", image_shape=shape)
 
     def test_classes_without_rows(self, fitted, iris, tmp_path):
         with pytest.raises(ValueError, match="y was given without X"):
@@ -261,7 +357,7 @@ class TestWeights:
 
 
 def test_every_structure_has_words():
-    assert set(STRUCTURES) <= set(_STRUCTURES)
+    assert set(_STRUCTURES) == {kind for kind in VALUES.values() if hasattr(kind, "space")}
 
 
 def test_long_labels_are_shortened():

@@ -254,7 +254,7 @@ class TestPseudo:
         assert pseudo_candidates(2, 1, np.random.default_rng(0)).to_lists() == [[-1, 1], [-1, 0]]
 
     def test_rng_is_needed(self) -> None:
-        with pytest.raises(ValueError, match="rng is needed to draw random candidates; only k=None does without"):
+        with pytest.raises(ValueError, match="random candidates require rng; give it, or use k=None"):
             pseudo_candidates(4, 2)
 
     def test_one_feature(self) -> None:

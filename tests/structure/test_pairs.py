@@ -38,7 +38,7 @@ def test_one_structure_keeps_the_pairs_that_it_has():
         ([[-1], [-1], [(1, 1)]], None, r"there is no pair \(1, 1\)"),
         ([[-1], [-1], [(-1, 1)]], None, r"there is no pair \(-1, 1\)"),
         ([[-1], [-1], [(0, 1), (1, 0)]], None, "feature 2: candidate 3 is listed more than once"),
-        ([[-1], [-1], [-1], [(0, 1, 2)]], None, "feature 3: at most two parents"),
+        ([[-1], [-1], [-1], [(0, 1, 2)]], None, "feature 3: a candidate can have at most two parents"),
         ([[-1], [-1], [(0, 1.5)]], None, "feature 2: a pair of parents must hold integers"),
         ([[-1], [(0, 2)], [-1]], [0, 1, 2], "feature 1: candidate 2 does not come before it"),
     ],

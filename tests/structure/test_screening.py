@@ -41,7 +41,7 @@ def test_random_candidates_differ_from_seed_to_seed():
         ({"scores": np.zeros((2, 3))}, "square"),
         ({"scores": [[0, np.nan], [0, 0]]}, r"scores\[0, 1\] is nan"),
         ({"n_random": 2}, "n_random must be from 0 to max_parents=1"),
-        ({"n_random": 1}, "rng is needed"),
+        ({"n_random": 1}, "random candidates require rng"),
     ],
 )
 def test_mistakes_are_named(arguments, message):

@@ -9,6 +9,7 @@ from tanager.model import make_layout
 from tanager.model.joint import join_layouts, split_networks
 from tanager.structure import fixed_parents, subset_candidates
 from tanager.training import Batch, Noise, Stepper, TrainingSettings, initial_state, make_problem, train
+from tanager.training.regularisers import ParentDropout, Shrinkage, SizePenalty
 from tests.strategies import SEEDS
 
 CARDS = [2, 3, 2]
@@ -78,7 +79,9 @@ def test_search_does_not_depend_on_the_number_of_threads():
     rng = np.random.default_rng(0)
     searches = [make_layout(subset_candidates(rng.permutation(3), 2, rng), CARDS, 3) for _ in range(3)]
     joint = join_layouts(searches)
-    plan = TrainingSettings(epochs=3, batch_size=50, parent_dropout=0.2, shrinkage=0.1, size_penalty=0.1)
+    plan = TrainingSettings(
+        epochs=3, batch_size=50, regularisers=(ParentDropout(0.2), Shrinkage(0.1), SizePenalty(0.1))
+    )
     states = []
     for n_threads in (1, 3):
         state = initial_state(joint, Noise(0))

@@ -120,7 +120,7 @@ def test_one_candidate_for_each_feature_is_a_fixed_tree(optimiser):
 
 
 def test_choice_of_a_constant_feature_does_not_matter():
-    """All its tables say the same, so its phi has no gradient, not even one of rounding."""
+    """All its CPTs say the same, so its phi has no gradient, not even one of rounding."""
     state = run(make_problem(*rows_of(7, 100), None, 20), structure_learning_rate=1.0)
     ptr = all_candidates(range(4)).ptr
     assert not state.phi.value[ptr[2] : ptr[3]].any()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from tanager import TANClassifier
+from tanager import GradientDescent, TANClassifier
 from tanager.model import ParentDistribution
 from tanager.structure import ParentSets
 from tanager.training import ParentPath
@@ -44,7 +44,8 @@ def iris():
 
 @pytest.mark.parametrize("structure", ["all", "free"])
 def test_path_is_that_of_the_search(iris, structure):
-    clf = TANClassifier(structure, epochs=6, structure_learning_rate=0.1, random_state=0).fit(*iris)
+    parameters = GradientDescent(epochs=6, structure_learning_rate=0.1)
+    clf = TANClassifier(structure, parameters, random_state=0).fit(*iris)
     path = clf.parent_path_
     assert path["epoch"].tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert path["probability"].dtype == np.float32
@@ -58,19 +59,19 @@ def test_path_is_that_of_the_search(iris, structure):
     assert not np.allclose(first, expected)
 
 
+@pytest.mark.parametrize("structure", ["none", "chow-liu", [-1, 0, 0, 1]], ids=["none", "chow-liu", "given"])
 @pytest.mark.parametrize(
-    "options",
-    [{"parameters": "ml", "structure": "none"}, {"structure": "chow-liu"}, {"structure": [-1, 0, 0, 1]}],
-    ids=["ml", "chow-liu", "given"],
+    "parameters",
+    ["ml", GradientDescent(epochs=2), GradientDescent(epochs=2, parent_dropout=0.5)],
+    ids=["counted", "trained", "dropout"],
 )
-@pytest.mark.parametrize("parent_dropout", [0.0, 0.5])
-def test_fixed_structures_have_no_path(iris, options, parent_dropout):
-    path = TANClassifier(epochs=2, parent_dropout=parent_dropout, **options).fit(*iris).parent_path_
+def test_fixed_structures_have_no_path(iris, structure, parameters):
+    path = TANClassifier(structure, parameters).fit(*iris).parent_path_
     assert path["epoch"].shape == (0,)
     assert path["probability"].shape == (0, len(path["child"]))
 
 
 def test_long_training_keeps_few_snapshots(iris):
-    clf = TANClassifier("all", epochs=100, random_state=0).fit(*iris)
+    clf = TANClassifier("all", GradientDescent(epochs=100), random_state=0).fit(*iris)
     assert len(clf.parent_path_["epoch"]) == 41
     assert len(clf.history_["loss"]) == 100

@@ -1,50 +1,46 @@
-import math
-from dataclasses import FrozenInstanceError
+"""Settings of a run, and of the runs that precede and follow it. Values are checked by `GradientDescent`."""
 
-import numpy as np
+from dataclasses import FrozenInstanceError, replace
+
 import pytest
 
 from tanager.training import TrainingSettings
+from tanager.training.regularisers import ParentDropout, Ridge, Shrinkage, SizePenalty, Smoothness
 
-NO_RATES = [0.0, -0.1, math.nan, math.inf, -math.inf]
+PLAN = TrainingSettings(
+    epochs=9,
+    batch_size=7,
+    learning_rate=0.3,
+    optimiser="dense",
+    regularisers=(ParentDropout(0.2), Shrinkage(0.1), Smoothness(0.1), Ridge(2.0), SizePenalty(0.5)),
+    samples_forests=True,
+)
 
 
-def test_defaults_are_valid():
+def test_settings_are_values():
     assert TrainingSettings() == TrainingSettings(epochs=60)
-
-
-@pytest.mark.parametrize("bad", [0, -1, 2.5, 3.0, math.nan, math.inf, -math.inf, "3", None])
-@pytest.mark.parametrize("option", ["epochs", "batch_size"])
-def test_counts(option, bad):
-    with pytest.raises(ValueError, match=rf"^{option} must be a whole number of at least 1, got {bad!r}"):
-        TrainingSettings(**{option: bad})
-
-
-@pytest.mark.parametrize("bad", NO_RATES)
-@pytest.mark.parametrize("option", ["learning_rate", "learning_rate_decay", "structure_learning_rate"])
-def test_rates(option, bad):
-    with pytest.raises(ValueError, match=rf"^{option} must be a finite number above 0, got {bad!r}"):
-        TrainingSettings(**{option: bad})
-
-
-@pytest.mark.parametrize("bad", NO_RATES)
-@pytest.mark.parametrize("end", [0, 1])
-def test_temperatures(end, bad):
-    tau = (bad, 0.1) if end == 0 else (10.0, bad)
-    with pytest.raises(ValueError, match=rf"^tau\[{end}\] must be a finite number above 0, got {bad!r}"):
-        TrainingSettings(tau=tau)
-
-
-@pytest.mark.parametrize("bad", ["sparse", None, True])
-def test_optimiser(bad):
-    with pytest.raises(ValueError, match=rf"^optimiser must be 'dense' or 'selected', got {bad!r}"):
-        TrainingSettings(optimiser=bad)
-
-
-def test_integers_of_numpy_will_do():
-    assert TrainingSettings(epochs=np.int64(3), batch_size=np.uint8(7)) == TrainingSettings(epochs=3, batch_size=7)
+    assert TrainingSettings() != TrainingSettings(regularisers=(Ridge(1.0),))
 
 
 def test_settings_do_not_change():
     with pytest.raises(FrozenInstanceError):
         TrainingSettings().epochs = 3
+
+
+def test_a_refit_is_shorter_and_slower_and_draws_no_forests():
+    expected = replace(PLAN, epochs=4, learning_rate=0.3 * 0.3, samples_forests=False)
+    assert PLAN.for_refit() == expected
+
+
+def test_a_refit_has_at_least_one_epoch():
+    assert TrainingSettings(epochs=1).for_refit().epochs == 1
+
+
+def test_naive_bayes_keeps_what_it_can_use_and_has_a_ridge_of_its_own():
+    expected = replace(PLAN, learning_rate=0.1, regularisers=(Smoothness(0.1), Ridge(0.7)), samples_forests=False)
+    assert PLAN.for_naive_bayes(0.7) == expected
+    assert PLAN.for_naive_bayes(0.0).regularisers == (Smoothness(0.1),)
+
+
+def test_naive_bayes_does_not_raise_a_low_rate():
+    assert TrainingSettings(learning_rate=0.02).for_naive_bayes(1.0).learning_rate == 0.02

@@ -161,7 +161,7 @@ def test_gradients_of_every_shape(name, shape, n_rows):
 @pytest.mark.parametrize("optimiser", ["dense", "selected"])
 @pytest.mark.parametrize(("name", "shape"), [("nll", "ragged"), ("conditional", "pairs"), ("numpy", "ragged")])
 def test_several_steps_with_sampled_structures(name, shape, optimiser):
-    """The whole step again and again, phi included, against the oracle with unnormalised tables."""
+    """The whole step again and again, phi included, against the oracle with unnormalised CPTs."""
     kind, rate = LOSSES[name], 0.05
     model = make_model(*SHAPES[shape], seed=2, n_rows=12)
     rng = np.random.default_rng(3)
@@ -236,7 +236,7 @@ def test_terms_with_an_unknown_value_are_left_out(model, seed):
     assert_close_in_norm(state.phi.mean / (1 - ADAM.beta1), phi_slope, phi_rounding)
 
 
-def test_rows_of_the_batch_are_taken_from_the_table():
+def test_rows_of_the_batch_are_taken_from_all_rows():
     model = make_model(*SHAPES["ragged"], seed=4, n_rows=10)
     rows = np.array([7, 2, 2, 9])
     recorded = Recorded(NegativeLogLikelihood())

@@ -1,4 +1,4 @@
-"""The command line, ``tanager``; needs the extra ``tanager[cli]``."""
+"""The command line, ``tanager``; requires the extra ``tanager[cli]``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("rich", "typer"):
             raise
-        print(f"error: {error.name} is missing: pip install 'tanager[cli]'", file=sys.stderr)
+        print(f"error: {error.name} is not installed: pip install 'tanager[cli]'", file=sys.stderr)
         raise SystemExit(1) from error
     except KeyboardInterrupt:
         raise SystemExit(130) from None
 
 
 def _terminate(signum: int, frame: Any) -> None:
-    """End as after Ctrl-C, so that files that are being written are removed."""
+    """Exit the way Ctrl-C does, so that partly written files are removed."""
     raise SystemExit(128 + signum)

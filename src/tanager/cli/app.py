@@ -1,4 +1,4 @@
-"""The command ``tanager`` and its subcommands, each imported only when it is called, so that help comes at once."""
+"""The command ``tanager`` and its subcommands; each is imported when it is called, so that help appears at once."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import tanager
-from tanager.cli.errors import told_in_one_line
+from tanager.cli.errors import one_line_errors
 
 # Each subcommand is the function of its name in the module of its name; the text is the first line of its docstring.
 COMMANDS = {
-    "demo": "Compare naive Bayes, Chow-Liu and the learned TAN on scikit-learn's handwritten digits.",
-    "fit": "Learn a classifier from a table, test it, and write it to a file.",
-    "predict": "Predict the class of each row of a table of any length.",
-    "inspect": "Show what a model is made of.",
-    "report": "Write a page about a model, one HTML file that needs no network.",
+    "demo": "Compare naive Bayes, Chow-Liu and learned TANs on scikit-learn's handwritten digits.",
+    "fit": "Learn a classifier from a data file, test it, and save it.",
+    "predict": "Predict the class of each row of a data file of any length.",
+    "inspect": "Show what a model contains.",
+    "report": "Write an HTML page about a model: one file that works offline.",
     "export": "Write a model for another program or for a microcontroller.",
-    "bench": "Measure fitting and predicting on this machine, beside scikit-learn.",
-    "reproduce": "Run the paper's experiments, or report on those that were run.",
+    "bench": "Time fitting and predicting on this machine, next to scikit-learn.",
+    "reproduce": "Run the paper's experiments, or report on earlier runs.",
 }
 
 
 class CommandGroup(TyperGroup):
-    """Subcommands that are imported when they are called; their errors end in one line."""
+    """Subcommands that are imported when they are called, and whose errors take one line."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -38,12 +38,12 @@ class CommandGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        with told_in_one_line(is_debug=ctx.params["debug"]):
+        with one_line_errors(is_debug=ctx.params["debug"]):
             return super().invoke(ctx)
 
 
 def _load(name: str) -> Any:
-    """The command of this name, imported."""
+    """Import the command of this name."""
     single = typer.Typer(add_completion=False)
     single.command(name)(getattr(import_module(f"tanager.cli.{name}"), name))
     return typer.main.get_command(single)
@@ -57,8 +57,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         print(f"tanager {tanager.__version__}")
         raise typer.Exit
 
@@ -74,9 +74,9 @@ def _common(
 ) -> None:
     """Bayesian network classifiers whose structure is learned by gradient descent.
 
-    From a table to a model in two commands:
+    From a data file to predictions in two commands:
 
-    tanager fit table.csv --target class --out model.tanager
+    tanager fit data.csv --target class --out model.tanager
 
     tanager predict model.tanager new.csv --out predicted.csv
     """

@@ -1,4 +1,4 @@
-"""``tanager bench``: a short measurement on this machine, beside scikit-learn."""
+"""``tanager bench``: a short benchmark on this machine, next to scikit-learn."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tanager.cli.evaluation import hold_out
 from tanager.cli.options import JobsOption, MissingOption
 from tanager.estimators import TANClassifier
 
-_TEST_SHARE = 1 / 3
+_TEST_FRACTION = 1 / 3
 
 
 @dataclass(frozen=True)
 class _Measured:
-    """One line of the table; times are the least of the repetitions, so that other programs disturb them less."""
+    """One line of the result; times are the fastest of the repetitions, which other programs disturb least."""
 
     name: str
     error: float
@@ -42,7 +42,7 @@ class _Measured:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of one data set: as they are for tanager, and as codes for CategoricalNB."""
+    """Rows of one data set: raw for tanager, and as codes for scikit-learn."""
 
     X: Any
     X_test: Any
@@ -55,17 +55,18 @@ class _Rows:
 
 def bench(
     data: Annotated[
-        Path | None, typer.Argument(help="Table to measure on; scikit-learn's digits if none.", show_default=False)
+        Path | None,
+        typer.Argument(help="CSV, TSV or Parquet file. Defaults to scikit-learn's digits.", show_default=False),
     ] = None,
-    target: Annotated[str | None, typer.Option(help="Column with the classes of the table.")] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Repetitions; the fastest counts.")] = 3,
+    target: Annotated[str | None, typer.Option(help="Column of the file that holds the classes.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Number of repetitions; the fastest counts.")] = 3,
     jobs: JobsOption = 1,
     missing: MissingOption = None,
 ) -> None:
-    """Measure fitting and predicting on this machine, beside scikit-learn.
+    """Time fitting and predicting on this machine, next to scikit-learn.
 
-    Wall time on one data set: it tells what to expect, not which library is better. Compiling is done before.
-    The full benchmarks, with processor time and many data sets, are `make bench` in the source tree.
+    The result is wall time on one data set, without compilation: it shows what to expect, not which library is better.
+    For the full benchmarks, with CPU time and many data sets, run `make bench` in the source tree.
 
     Examples:
 
@@ -74,31 +75,31 @@ def bench(
     tanager bench adult.csv.gz --target income --missing '?'
     """
     if (data is None) != (target is None):
-        raise typer.BadParameter("a table and --target go together")
-    rows = _digits() if data is None or target is None else _table(data, target, tuple(missing or ()))
-    console = Console()
+        raise typer.BadParameter("a data file requires --target, and --target requires a data file")
+    rows = _digits() if data is None or target is None else _read(data, target, tuple(missing or ()))
+    console, n_threads = Console(), effective_n_jobs(jobs)
     name = "digits" if data is None else data.name
     console.print(
-        f"{name}: {len(rows.y)} rows to learn from, {len(rows.y_test)} to test on, {rows.codes.shape[1]} features. "
-        f"tanager {tanager.__version__}, {platform.machine()}, {os.cpu_count()} processors, {jobs} threads.",
+        f"{name}: {len(rows.y)} training rows, {len(rows.y_test)} test rows, {rows.codes.shape[1]} features; "
+        f"tanager {tanager.__version__}, {platform.machine()}, {os.cpu_count()} CPUs, threads: {n_threads}",
         soft_wrap=True,
         highlight=False,
     )
-    with threadpool_limits(effective_n_jobs(jobs)):  # as many threads for scikit-learn as for tanager
+    with threadpool_limits(n_threads):  # scikit-learn gets as many threads as tanager
         measured = [_measure(name, make, rows, repeat, is_coded) for name, make, is_coded in _contenders(rows, jobs)]
     console.print(_as_table(measured, len(rows.y_test)))
-    console.print("Wall time, least of the repetitions. The full benchmarks: make bench, in the source tree.")
+    console.print("Wall time, fastest repetition. For the full benchmarks, run make bench in the source tree.")
 
 
 def _contenders(rows: _Rows, jobs: int) -> list[tuple[str, Callable[[], Any], bool]]:
-    """Name, how to make it, and whether it takes codes."""
+    """Name, constructor, and whether it takes codes."""
     options: dict[str, Any] = {"random_state": 0, "n_jobs": jobs}
     cards = np.maximum(rows.codes.max(axis=0), rows.codes_test.max(axis=0)) + 1
     found: list[tuple[str, Callable[[], Any], bool]] = [
-        ("tanager, as it comes", lambda: TANClassifier(**options), False),
+        ("tanager, defaults", lambda: TANClassifier(**options), False),
         ("tanager, learned structure", lambda: TANClassifier("free", **options), False),
-        ("tanager, Chow-Liu, closed form", lambda: TANClassifier("chow-liu", parameters="ml", **options), False),
-        ("tanager, naive Bayes, closed form", lambda: TANClassifier("none", parameters="ml", **options), False),
+        ("tanager, Chow-Liu, counted", lambda: TANClassifier("chow-liu", "ml", **options), False),
+        ("tanager, naive Bayes, counted", lambda: TANClassifier("none", "ml", **options), False),
         ("scikit-learn CategoricalNB, on codes", lambda: CategoricalNB(min_categories=cards), True),
     ]
     if (rows.codes.max(axis=0) < 255).all():
@@ -125,32 +126,32 @@ def _measure(name: str, make: Callable[[], Any], rows: _Rows, repeat: int, is_co
 
 def _digits() -> _Rows:
     X, y = load_digits(return_X_y=True)
-    [(train, test)] = hold_out(y, _TEST_SHARE, seed=0)
+    [(train, test)] = hold_out(y, _TEST_FRACTION, seed=0)
     codes = X.astype(np.int64)
     return _Rows(X[train], X[test], codes[train], codes[test], y[train], y[test])
 
 
-def _table(path: Path, target: str, missing: tuple[str, ...]) -> _Rows:
-    """A table, cut into codes by tanager's own encoder for those that want codes."""
-    from tanager.cli.tables import Reading
-    from tanager.cli.training_table import read_training_table, rows_of
+def _read(path: Path, target: str, missing: tuple[str, ...]) -> _Rows:
+    """Rows of a data file, with codes from tanager's own encoder."""
+    from tanager.cli.data_files import Reading
+    from tanager.cli.training_data import read_training_data, take_rows
     from tanager.data import as_table
 
-    table = read_training_table(path, Reading(missing=missing), target)
-    [(train, test)] = hold_out(table.y, _TEST_SHARE, seed=0)
+    training = read_training_data(path, Reading(missing=missing), target)
+    [(train, test)] = hold_out(training.y, _TEST_FRACTION, seed=0)
     if not len(test):
-        raise InputError(f"{path} has too few rows to measure on")
-    X, X_test = rows_of(table.X, train), rows_of(table.X, test)
-    encoder = TANClassifier("none", parameters="ml").fit(X, table.y[train]).encoder_
+        raise InputError(f"{path} has too few rows for a benchmark")
+    X, X_test = take_rows(training.X, train), take_rows(training.X, test)
+    encoder = TANClassifier("none", "ml").fit(X, training.y[train]).encoder_
     codes, codes_test = (encoder.encode(as_table(part)).astype(np.int64) for part in (X, X_test))
-    is_category = [name in table.categorical for name in table.X.column_names]
+    is_category = [name in training.categorical for name in training.X.column_names]
     categorical = is_category if any(is_category) else None
-    return _Rows(X, X_test, codes, codes_test, table.y[train], table.y[test], categorical)
+    return _Rows(X, X_test, codes, codes_test, training.y[train], training.y[test], categorical)
 
 
 def _as_table(measured: list[_Measured], n_tested: int) -> Table:
     table = Table("classifier")
-    for column in ("error", "fit, s", "predict, s", "rows a second"):
+    for column in ("error", "fit, s", "predict, s", "rows per second"):
         table.add_column(column, justify="right")
     for line in measured:
         speed = f"{n_tested / max(line.predict_seconds, 1e-9):,.0f}"

@@ -1,7 +1,7 @@
-"""Types of columns: found from all cells of a column when fitting, and taken from the model when predicting.
+"""Types of columns: inferred from all cells of a column when fitting, and taken from the model when predicting.
 
-A column of text is numbers if every cell is one; otherwise all of it stays text. A model's column says what its cells
-are, so that the category "1" is found again whether a file spells it as text or as a number.
+A text column becomes numeric if every cell is a number; otherwise all of it stays text. When predicting, the model's
+column decides, so that the category "1" matches whether a file has it as text or as a number.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _TRUE, _FALSE = ("true", "1", "1.0", "yes", "t", "y"), ("false", "0", "0.0", "no
 
 
 def typed(cells: Any, *, is_category: bool = False) -> Any:
-    """Give a column the type that fits all its cells.
+    """Convert a column to the type that fits all its cells.
 
     Parameters
     ----------
     cells : pyarrow ChunkedArray
-        Text, which becomes whole numbers, numbers, or a dictionary of text; other types stay as they are.
+        Text becomes integers, floats or a dictionary of text; other types do not change.
     is_category : bool
-        Text stays text even if all cells are numbers.
+        Keep text as text even if all cells are numbers.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def typed(cells: Any, *, is_category: bool = False) -> Any:
 
 
 def _as_numbers(cells: Any) -> Any | None:
-    """Whole numbers or numbers, or None where some cell is neither, or has a leading zero as codes have."""
+    """Integers or floats, or None if some cell is not a number or has a leading zero, as codes do."""
     if compute.any(compute.match_substring_regex(cells, _LEADING_ZERO)).as_py():
         return None
     if not compute.any(compute.match_substring_regex(cells, "[xX]")).as_py():
@@ -62,7 +62,7 @@ def _as_numbers(cells: Any) -> Any | None:
 
 
 def words_among_numbers(cells: Any) -> tuple[list[str], int] | None:
-    """The few words of a text column that is otherwise numbers, and how many cells they take; None if it is not so."""
+    """The few words in a text column of numbers, and how many cells have them; None for any other column."""
     counted = compute.value_counts(cells.drop_null()).to_pylist()
     if len(counted) < 5:
         return None
@@ -73,16 +73,16 @@ def words_among_numbers(cells: Any) -> tuple[list[str], int] | None:
 
 
 def as_fitted(cells: Any, column: NumericColumn | CategoryColumn, name: str, first_row: int = 0) -> Any:
-    """Give cells the type that a model's column has.
+    """Convert cells to the type of a model's column.
 
     Parameters
     ----------
     cells : pyarrow Array
     column : NumericColumn or CategoryColumn
-        How the model reads the column.
+        The column of the model.
     name : str
     first_row : int
-        Number of rows before these, for messages.
+        Number of rows before these, for error messages.
 
     Examples
     --------
@@ -107,8 +107,8 @@ def as_fitted(cells: Any, column: NumericColumn | CategoryColumn, name: str, fir
         return cells
     if any(isinstance(value, str) for value in known):
         raise InputError(
-            f"column {name!r} mixes numbers and words in the model, and a file cannot tell them apart; "
-            "predict from Python, or fit with the column as text"
+            f"column {name!r} of the model mixes numbers and words, which look the same in a file; "
+            "predict from Python, or fit again with the column as text"
         )
     return _mapped(cells, _number_of if column.categories.dtype.kind != "b" else _truth_of, _unseen(known))
 
@@ -120,19 +120,19 @@ def _as_floats(cells: Any, name: str, first_row: int) -> Any:
         for row, cell in enumerate(cells.to_pylist()):
             if cell is not None and not _is_number(cell):
                 raise InputError(
-                    f"column {name!r} is numeric in the model, but row {first_row + row + 1} holds {cell!r}; "
-                    "if that means missing, say so with --missing"
+                    f"column {name!r} is numeric in the model, but row {first_row + row + 1} has {cell!r}; "
+                    f"if that means missing, add --missing {cell!r}"
                 ) from None
         raise
 
 
 def _as_text(cells: Any, known: list[Any]) -> Any:
-    """Numbers and truth values as a text file would spell them."""
+    """Numbers and booleans as a text file would spell them."""
     if types.is_boolean(cells.type):
         spelled = ("True", "False") if {"True", "False"} & set(known) else ("true", "false")
         return compute.if_else(cells, *map(pyarrow.scalar, spelled))
     if types.is_floating(cells.type):
-        # Whole numbers with holes come as floats; each is spelled as the whole number that it is.
+        # Integers with missing cells arrive as floats; spell each as the integer that it is.
         cells = compute.if_else(compute.is_nan(cells), pyarrow.scalar(None, cells.type), cells)
         is_whole = compute.equal(cells, compute.floor(cells))
         return compute.if_else(is_whole, _as_whole(cells).cast(pyarrow.string()), cells.cast(pyarrow.string()))
@@ -140,21 +140,21 @@ def _as_text(cells: Any, known: list[Any]) -> Any:
 
 
 def _as_whole(cells: Any) -> Any:
-    """Floats without what is behind the point, and without what is too large for a whole number."""
+    """Truncate floats to integers; those too large for an exact integer become null."""
     is_small = compute.less(compute.abs(cells), float(2**53))
     return compute.if_else(is_small, cells, pyarrow.scalar(None, cells.type)).cast(pyarrow.int64(), safe=False)
 
 
 def _mapped(cells: Any, read: Any, unseen: float) -> Any:
-    """Text as numbers, with a number that the model does not know in place of words."""
+    """Text as numbers; a word becomes a number that is unknown to the model."""
     coded = cells.dictionary_encode()
     values = [read(text) for text in coded.dictionary.to_pylist()]
-    table = pyarrow.array([unseen if value is None else value for value in values], pyarrow.float64())
-    return table.take(coded.indices)
+    numbers = pyarrow.array([unseen if value is None else value for value in values], pyarrow.float64())
+    return numbers.take(coded.indices)
 
 
 def _unseen(known: list[Any]) -> float:
-    """A number that is none of these."""
+    """A number that is not one of these."""
     return float(max((float(value) for value in known), default=0.0)) + 1.0
 
 
@@ -168,7 +168,7 @@ def _truth_of(text: str) -> float | None:
 
 
 def _is_number(text: str) -> bool:
-    """Whether Arrow reads the text as a number; Python allows underscores besides."""
+    """Whether Arrow reads the text as a number; unlike Python, it does not allow underscores."""
     if "_" in text or re.search("[xX]", text):
         return False
     try:
@@ -179,7 +179,7 @@ def _is_number(text: str) -> bool:
 
 
 def class_labels(cells: Any) -> NDArray[Any]:
-    """A column of classes without missing cells: whole numbers or text; other numbers are taken as text."""
+    """Class labels of a column without missing cells: integers or text; other numbers become text."""
     if types.is_dictionary(cells.type):
         cells = cells.cast(pyarrow.string())
     if types.is_floating(cells.type):
@@ -189,7 +189,7 @@ def class_labels(cells: Any) -> NDArray[Any]:
 
 
 def as_classes(cells: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """For each cell the number of its class, -1 for a class that is not among these, -2 where it is missing."""
+    """The index of each cell's class; -1 for a class that is not one of these, -2 for a missing cell."""
     column = CategoryColumn(classes)
     read = as_fitted(cells, column, "the target")
     levels = read.dictionary_encode() if not types.is_dictionary(read.type) else read

@@ -1,4 +1,4 @@
-"""``tanager demo``: naive Bayes, Chow-Liu and the learned TAN side by side on scikit-learn's handwritten digits."""
+"""``tanager demo``: naive Bayes, Chow-Liu and learned TANs side by side on scikit-learn's handwritten digits."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+from tanager.cli.options import JobsOption
 from tanager.estimators import TANClassifier
+from tanager.learning import GradientDescent, Nearest
+from tanager.losses import Hybrid
 from tanager.pictures import save_structure
 
 _SHAPE = (8, 8)
-# Chosen on a third of the training rows: there are few of them, so more epochs than by default.
-_SETTINGS: dict[str, Any] = {"gamma": 10.0, "epochs": 200, "learning_rate": 0.03, "random_state": 0}
+# Chosen on a third of the training rows. There are few rows, which takes more epochs than the default.
+_PARAMETERS = GradientDescent(loss=Hybrid(gamma=10.0), epochs=200, learning_rate=0.03)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One line of the demo's table."""
+    """One line of the result."""
 
     name: str
     classifier: TANClassifier
@@ -33,29 +36,27 @@ class Outcome:
 
 
 def demo(
-    picture: Annotated[Path, typer.Option(help="Where the learned structure is drawn.")] = Path("tanager-demo.png"),
-    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = 1,
+    picture: Annotated[Path, typer.Option(help="Image file for the learned structure.")] = Path("tanager-demo.png"),
+    jobs: JobsOption = 1,
 ) -> None:
-    """Compare naive Bayes, Chow-Liu and the learned TAN on scikit-learn's handwritten digits.
+    """Compare naive Bayes, Chow-Liu and learned TANs on scikit-learn's handwritten digits.
 
     Example: tanager demo --picture structure.png
     """
-    run_demo(picture, Console(), n_jobs)
+    run_demo(picture, Console(), jobs)
 
 
 def run_demo(picture: Path, console: Console, n_jobs: int = 1) -> list[Outcome]:
     """Fit the classifiers, print their errors, and draw the learned structure to ``picture``."""
     X, y = load_digits(return_X_y=True)
     parts = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=0)
-    console.print(
-        f"Handwritten digits: {len(parts[0])} rows to learn from, {len(parts[1])} to test on, {X.shape[1]} pixels."
-    )
+    console.print(f"Handwritten digits: {len(parts[0])} training rows, {len(parts[1])} test rows, {X.shape[1]} pixels.")
     contenders = {
-        "naive Bayes, maximum likelihood": TANClassifier("none", parameters="ml", **_SETTINGS),
-        "Chow-Liu tree, maximum likelihood": TANClassifier("chow-liu", parameters="ml", **_SETTINGS),
-        "learned TAN, nothing set": TANClassifier(n_jobs=n_jobs, random_state=0),
+        "naive Bayes, maximum likelihood": TANClassifier("none", "ml"),
+        "Chow-Liu tree, maximum likelihood": TANClassifier("chow-liu", "ml"),
+        "learned TAN, defaults": TANClassifier(n_jobs=n_jobs, random_state=0),
         "learned TAN (8 nearest pixels, hybrid loss)": TANClassifier(
-            "nearest", image_shape=_SHAPE, n_jobs=n_jobs, verbose=1, **_SETTINGS
+            Nearest(_SHAPE), _PARAMETERS, n_jobs=n_jobs, random_state=0, verbose=1
         ),
     }
     outcomes = [_try(name, classifier, *parts) for name, classifier in contenders.items()]
@@ -65,7 +66,7 @@ def run_demo(picture: Path, console: Console, n_jobs: int = 1) -> list[Outcome]:
     title = "Learned parents of the pixels (arrows from parent to child)"
     mean_image = np.asarray(parts[0]).mean(axis=0).reshape(_SHAPE)
     save_structure(picture, learned.parents_, strength, title=title, image=mean_image)
-    console.print(f"The learned structure is drawn in {picture.resolve()}", soft_wrap=True)
+    console.print(f"picture of the learned structure saved as {picture.resolve()}", soft_wrap=True)
     return outcomes
 
 

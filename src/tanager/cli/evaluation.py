@@ -1,4 +1,4 @@
-"""How well a classifier does on rows that it has not seen, beside classifiers that are simpler, on the same rows."""
+"""Errors on held-out rows: of a classifier, and of simpler ones on the same rows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from tanager.cli.training_table import rows_of
+from tanager.cli.training_data import take_rows
 from tanager.estimators import TANClassifier
 
 _Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+# Options that the simpler classifiers share with the one they are compared with.
+_SHARED = (
+    *("categorical_features", "binning", "max_bins", "max_categories", "missing"),
+    *("random_state", "n_jobs"),
+)
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Score:
     ----------
     name : str
     error, standard_error : float
-        Shares of the test rows.
+        As fractions of the test rows.
     seconds : float
         Wall time of all fits.
     """
@@ -36,8 +41,8 @@ class Score:
     seconds: float
 
 
-def hold_out(y: NDArray[Any], share: float, seed: int) -> list[_Split]:
-    """One split into training and test rows, class by class; every class keeps a training row.
+def hold_out(y: NDArray[Any], fraction: float, seed: int) -> list[_Split]:
+    """One stratified split into training and test rows; every class keeps a training row.
 
     >>> [(train, test)] = hold_out(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 0.25, seed=0)
     >>> len(train), len(test)
@@ -45,20 +50,20 @@ def hold_out(y: NDArray[Any], share: float, seed: int) -> list[_Split]:
     """
     test = []
     for rows in _rows_of_classes(y, seed):
-        n_test = min(round(share * len(rows)), len(rows) - 1)
+        n_test = min(round(fraction * len(rows)), len(rows) - 1)
         test.append(rows[:n_test])
     tested = np.sort(np.concatenate(test))
     return [(np.setdiff1d(np.arange(len(y)), tested), tested)]
 
 
 def folds(y: NDArray[Any], n_folds: int, seed: int) -> list[_Split]:
-    """Splits in which every row is tested once, with the classes spread evenly.
+    """Stratified splits that test every row once.
 
     >>> [len(test) for _, test in folds(np.array([0] * 7 + [1] * 3), 5, seed=0)]
     [2, 2, 2, 2, 2]
     """
     fold_of = np.empty(len(y), np.int64)
-    # Counting on from class to class keeps the folds of nearly equal size.
+    # Counting on from one class to the next keeps the sizes of the folds within one row of each other.
     fold_of[np.concatenate(list(_rows_of_classes(y, seed)))] = np.arange(len(y)) % n_folds
     return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
 
@@ -72,12 +77,11 @@ def _rows_of_classes(y: NDArray[Any], seed: int) -> Iterator[NDArray[np.int64]]:
 
 
 def contenders(classifier: Any) -> dict[str, Any]:
-    """The classifier and the simpler ones to compare it with, which read tables as it does."""
-    template = classifier if isinstance(classifier, TANClassifier) else classifier.estimator
-    plain = {"parameters": "ml", "verbose": 0, "ordering": None}
+    """The classifier, and simpler ones with the same encoding to compare it with."""
+    shared = {name: getattr(classifier, name) for name in _SHARED}
     return {
-        "naive Bayes": clone(template).set_params(structure="none", **plain),
-        "Chow-Liu tree": clone(template).set_params(structure="chow-liu", **plain),
+        "naive Bayes": TANClassifier("none", "ml", **shared),
+        "Chow-Liu tree": TANClassifier("chow-liu", "ml", **shared),
         "learned": classifier,
     }
 
@@ -87,14 +91,14 @@ def evaluate(name: str, classifier: Any, X: Any, y: NDArray[Any], splits: list[_
     errors, seconds = [], 0.0
     for train, test in splits:
         start = time.perf_counter()
-        fitted = clone(classifier).fit(rows_of(X, train), y[train])
+        fitted = clone(classifier).fit(take_rows(X, train), y[train])
         seconds += time.perf_counter() - start
-        errors.append(fitted.predict(rows_of(X, test)) != y[test])
+        errors.append(fitted.predict(take_rows(X, test)) != y[test])
     return Score(name, *_error(errors), seconds)
 
 
 def most_frequent_class(y: NDArray[Any], splits: list[_Split]) -> Score:
-    """The error of naming the most frequent class of the training rows for every test row."""
+    """The error of always predicting the most frequent class of the training rows."""
     errors = []
     for train, test in splits:
         classes, counts = np.unique(y[train], return_counts=True)
@@ -103,7 +107,7 @@ def most_frequent_class(y: NDArray[Any], splits: list[_Split]) -> Score:
 
 
 def _error(errors: list[NDArray[np.bool_]]) -> tuple[float, float]:
-    """Error of all test rows, and its standard error: binomial for one split, over the folds for several."""
+    """Error on all test rows and its standard error: binomial for one split, from the spread over several folds."""
     pooled = np.concatenate(errors)
     error = float(pooled.mean())
     if len(errors) == 1:

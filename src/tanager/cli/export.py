@@ -1,4 +1,4 @@
-"""``tanager export``: a model for another program."""
+"""``tanager export``: write a model for another program."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tanager.cli.errors import suggest
+from tanager._options import suggest
 from tanager.cli.model_rows import load_model
-from tanager.cli.options import QuietOption, check_output, parse_settings
+from tanager.cli.options import QuietOption, check_output
+from tanager.cli.settings import check_names, parse_settings
 from tanager.exports import FORMATS
 from tanager.exports import export as write_export
 
@@ -20,12 +21,11 @@ _LIST = "; ".join(f"{name} ({form.description})" for name, form in FORMATS.items
 def export(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
     out: Annotated[Path, typer.Option(help="File to write.", show_default=False)],
-    to: Annotated[str | None, typer.Option(help=f"{_LIST}. By default what the ending of --out says.")] = None,
-    bits: Annotated[
-        int | None, typer.Option(min=1, help="Bits of the integer parameters of C code.", show_default=False)
-    ] = None,
+    to: Annotated[str | None, typer.Option(help=f"{_LIST}. Defaults to the ending of --out.")] = None,
+    bits: Annotated[int | None, typer.Option(min=1, help="Bits per parameter in C code.", show_default=False)] = None,
     setting: Annotated[
-        list[str] | None, typer.Option("--set", help="Any other option of the format as NAME=VALUE.")
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Set any other option of the format. Repeatable."),
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -40,7 +40,7 @@ def export(
     tanager export adult.tanager --out adult.bif
     """
     if to is not None and to not in FORMATS:
-        raise typer.BadParameter(f"there is no format {to!r}; {suggest(to, list(FORMATS))}")
+        raise typer.BadParameter(f"unknown format {to!r}; {suggest(to, FORMATS)}")
     check_output(out, model)
     loaded = load_model(model)
     if to is None:
@@ -48,12 +48,13 @@ def export(
 
         to = format_of(out)
     known = FORMATS[to].options()
-    options = parse_settings(setting or [], known)
+    options = parse_settings(setting or [])
+    check_names(options, known)
     if bits is not None:
         if "bits" not in known:
-            raise typer.BadParameter(f"--bits is for C code, and the format {to} has no such option")
+            raise typer.BadParameter(f"--bits requires --to c, got {to}")
         options["bits"] = bits
     if loaded.target is not None and "target" in known:
         options.setdefault("target", loaded.target)
     write_export(loaded.classifier, out, to, **options)
-    Console(stderr=True, quiet=quiet).print(f"written to {out}", soft_wrap=True, highlight=False, markup=False)
+    Console(stderr=True, quiet=quiet).print(f"saved as {out}", soft_wrap=True, highlight=False, markup=False)

@@ -1,4 +1,4 @@
-"""``tanager inspect``: what a model is made of, on the terminal."""
+"""``tanager inspect``: print what a model contains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tanager.cli.errors import InputError, suggest
+from tanager._options import suggest
+from tanager.cli.errors import InputError
 from tanager.cli.model_rows import LoadedModel, load_model
 
 _MAX_ROWS = 200
@@ -20,15 +21,13 @@ _MAX_ROWS = 200
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
-    feature: Annotated[
-        list[str] | None, typer.Option(help="Show the probabilities of this feature; several times.")
-    ] = None,
-    member: Annotated[int, typer.Option(min=0, help="Which classifier of an ensemble.")] = 0,
+    feature: Annotated[list[str] | None, typer.Option(help="Show the CPT of this feature instead. Repeatable.")] = None,
+    member: Annotated[int, typer.Option(min=0, help="Which member of an ensemble to show, counted from 0.")] = 0,
 ) -> None:
-    """Show what a model is made of.
+    """Show what a model contains.
 
-    Its classes, where it comes from and how it was tested, and the parent of each feature with its probability.
-    With --feature, the conditional probabilities of that feature.
+    Prints its origin, its test results, its classes, and the parent of each feature with its probability.
+    --feature prints the conditional probability table (CPT) of a feature instead.
 
     Examples:
 
@@ -39,7 +38,7 @@ def inspect(
     loaded = load_model(model)
     members = getattr(loaded.classifier, "estimators_", [loaded.classifier])
     if member >= len(members):
-        raise InputError(f"{model} has {len(members)} classifiers; --member goes from 0 to {len(members) - 1}")
+        raise InputError(f"--member must be from 0 to {len(members) - 1} for {model}, got {member}")
     console = Console()
     if feature:
         for name in feature:
@@ -48,14 +47,14 @@ def inspect(
     _show_origin(loaded, len(members), console)
     _show_classes(members, console)
     if len(members) > 1:
-        console.print(f"classifier {member} of {len(members)}; --member shows another", highlight=False)
+        console.print(f"member {member} of {len(members)}, counted from 0; --member N shows another", highlight=False)
     _show_parents(members[member], console)
 
 
 def _show_origin(loaded: LoadedModel, n_members: int, console: Console) -> None:
-    """The metadata, in words."""
+    """The metadata of the model file."""
     told = loaded.metadata
-    kind = "TAN classifier" if n_members == 1 else f"average of {n_members} TAN classifiers"
+    kind = "TAN classifier" if n_members == 1 else f"ensemble of {n_members} TAN classifiers"
     lines = [
         ("model", f"{loaded.path}, {kind}, written by {loaded.header['writer']}"),
         ("size", f"{loaded.header['n_features']} features, {loaded.header['n_parameters']} parameters"),
@@ -73,7 +72,7 @@ def _show_origin(loaded: LoadedModel, n_members: int, console: Console) -> None:
     console.print(shown)
     scores = told.get("errors")
     if isinstance(scores, list) and scores:
-        table = Table("classifier", title="Errors when it was fitted", title_justify="left")
+        table = Table("classifier", title="Test errors when the model was fitted", title_justify="left")
         table.add_column("error", justify="right")
         table.add_column("standard error", justify="right")
         for score in scores:
@@ -89,7 +88,7 @@ def _origin(told: dict[str, Any]) -> str | None:
 
 def _show_classes(members: list[Any], console: Console) -> None:
     table = Table("class", title="Classes", title_justify="left")
-    table.add_column("probability before anything is known", justify="right")
+    table.add_column("prior probability", justify="right")
     priors = np.mean([np.exp(member.network_.log_prior) for member in members], axis=0)
     for label, prior in zip(members[0].classes_.tolist(), priors / priors.sum(), strict=True):
         table.add_row(Text(str(label)), f"{prior:.2%}")
@@ -99,20 +98,26 @@ def _show_classes(members: list[Any], console: Console) -> None:
 def _show_parents(classifier: Any, console: Console) -> None:
     encoder, network = classifier.encoder_, classifier.network_
     labels = encoder.feature_labels
-    table = Table("feature", title="Features, and the parent that each has besides the class", title_justify="left")
+    table = Table("feature", title="Features and their extra parents", title_justify="left")
     table.add_column("values", justify="right")
     table.add_column("parent")
     table.add_column("probability", justify="right")
     table.add_column("parameters", justify="right")
     probabilities = classifier.parent_probabilities_
-    for i, (label, parents) in enumerate(zip(labels, network.members.tolist(), strict=True)):
+    for i, (label, parents) in enumerate(zip(labels, _extra_parents(classifier), strict=True)):
         # "No parent" is the last column, which is where -1 points.
         name, parent = _names_of(parents, labels), parents[0]
         row = str(network.cards[i]), Text(name), f"{probabilities[i, parent]:.3f}", str(network.cpt(i).size)
         table.add_row(Text(label), *row)
     console.print(table)
     if not network.is_bayesian_network:
-        console.print("The parents form a cycle: this classifies, but it is not a Bayesian network.")
+        console.print("The parents form a cycle: the model classifies, but it is not a Bayesian network.")
+
+
+def _extra_parents(classifier: Any) -> list[list[int]]:
+    """Two extra parents of each feature, -1 for none."""
+    both: list[list[int]] = np.column_stack([classifier.parents_, classifier.second_parents_]).tolist()
+    return both
 
 
 def _names_of(parents: list[int], labels: list[str]) -> str:
@@ -120,12 +125,12 @@ def _names_of(parents: list[int], labels: list[str]) -> str:
 
 
 def _show_feature(classifier: Any, name: str, console: Console) -> None:
-    """The conditional probabilities of a feature, one line for each value of its parent and each of its own."""
+    """The CPT of a feature: one line for each value of its parents and each of its own."""
     encoder, labels = classifier.encoder_, classifier.encoder_.feature_labels
     if name not in labels:
         raise InputError(f"the model has no feature {name!r}; {suggest(name, labels)}")
     i = labels.index(name)
-    parents, cpt = classifier.network_.members[i].tolist(), classifier.network_.cpt(i)
+    parents, cpt = _extra_parents(classifier)[i], classifier.network_.cpt(i)
     above = _names_of(parents, labels)
     given = [", ".join(values) for values in product(*(encoder.value_labels(j) for j in parents if j >= 0))]
     title = f"Probability of {name} given the class" + (f" and {above}" if above else "")

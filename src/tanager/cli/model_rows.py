@@ -1,4 +1,4 @@
-"""A model from a file, and the rows of a table as it wants them: its columns, in its order, with its types."""
+"""A model from a file, and the rows of a data file in the form it requires: its columns, in its order and types."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 import pyarrow
 from numpy.typing import NDArray
 
+from tanager._options import suggest
 from tanager.cli.cells import as_classes, as_fitted
-from tanager.cli.errors import InputError, check_names, suggest
-from tanager.cli.tables import CHUNK_ROWS, Reading, TableFile, open_table
+from tanager.cli.data_files import CHUNK_ROWS, DataFile, Reading, check_columns, open_data
+from tanager.cli.errors import InputError
 
 UNKNOWN_CLASS, NO_CLASS = -1, -2
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A classifier, and what its file says about it.
+    """A classifier and the header of its file.
 
     Attributes
     ----------
@@ -36,34 +37,34 @@ class LoadedModel:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What was given when the model was saved."""
+        """What was stored with the model."""
         return dict(self.header["metadata"])
 
     @property
     def target(self) -> str | None:
-        """Column of the classes, if the file tells."""
+        """Name of the target column, if the file has it."""
         target = self.metadata.get("target")
         return target if isinstance(target, str) else None
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Words that stood for missing cells when the model was fitted."""
+        """Words that marked missing cells when the model was fitted."""
         words = self.metadata.get("missing")
         return tuple(map(str, words)) if isinstance(words, list) else ()
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of a table.
+    """Some rows of a data file.
 
     Attributes
     ----------
     X : pyarrow.Table of shape (N, D)
     classes : ndarray of shape (N,) or None
-        Number of the class of each row, if the table has the target: -1 for one that the model does not know, -2 where
-        it is missing.
+        Index of the class of each row, if the file has the target: -1 for a class that the model does not know, -2 for
+        a missing one.
     kept : pyarrow.RecordBatch
-        Columns that were asked for besides, as they are in the file.
+        The columns to pass on, unchanged.
     """
 
     X: Any
@@ -72,30 +73,30 @@ class Piece:
 
 
 class ModelRows:
-    """Rows of a table for a model.
+    """Rows of a data file for a model.
 
     Parameters
     ----------
     model : LoadedModel
     path : Path
     reading : Reading
-        The model's own words for missing cells are added to it.
+        The model's own words for missing cells are added.
     keep : sequence of str
         Columns to pass on.
     """
 
     def __init__(self, model: LoadedModel, path: Path, reading: Reading, keep: Sequence[str] = ()) -> None:
         self._model = model
-        self._file = open_table(path, replace(reading, missing=(*reading.missing, *model.missing)))
+        self._file = open_data(path, replace(reading, missing=(*reading.missing, *model.missing)))
         self._columns = _find_columns(model, self._file)
-        check_names(list(keep), self._file.names, path)
+        check_columns(keep, self._file)
         self._keep = list(keep)
         self.target = model.target if model.target in self._file.names else None
         used = {*self._columns, *self._keep, self.target}
         self.ignored = [name for name in self._file.names if name not in used]
 
     def pieces(self, n_rows: int = CHUNK_ROWS) -> Iterator[Piece]:
-        """The rows, at most so many at a time."""
+        """Yield the rows, up to ``n_rows`` at a time."""
         encoder, classes = self._model.classifier.encoder_, self._model.classifier.classes_
         labels = encoder.feature_labels
         wanted = list(dict.fromkeys([*self._columns, *self._keep, *([self.target] if self.target else [])]))
@@ -116,12 +117,12 @@ def load_model(path: Path) -> LoadedModel:
     from tanager.files import read_header
 
     if path.is_dir():
-        raise InputError(f"{path} is a folder; name a model file")
+        raise InputError(f"{path} is a folder; give a model file")
     return LoadedModel(path, load(path), read_header(path))
 
 
-def _find_columns(model: LoadedModel, file: TableFile) -> list[str]:
-    """Columns of the file for the model's features: by name, or by position if the model has no names."""
+def _find_columns(model: LoadedModel, file: DataFile) -> list[str]:
+    """The columns of the file that hold the model's features: by name, or by position if the model has no names."""
     labels = model.classifier.encoder_.feature_labels
     absent = [name for name in labels if name not in file.names]
     if not absent:
@@ -131,11 +132,11 @@ def _find_columns(model: LoadedModel, file: TableFile) -> list[str]:
         if len(others) == len(labels):
             return others
         raise InputError(
-            f"{file.path} has {len(others)} columns besides the target, but {model.path} was fitted to {len(labels)} "
-            "columns without names"
+            f"{file.path} has {len(others)} columns besides the target, but {model.path} requires {len(labels)}, "
+            "which have no names"
         )
     shown = ", ".join(map(repr, absent[:10])) + (f" and {len(absent) - 10} more" if len(absent) > 10 else "")
     what = "columns" if len(absent) > 1 else "column"
     raise InputError(
-        f"{file.path} lacks the {what} {shown} that {model.path} was fitted to; {suggest(absent[0], file.names)}"
+        f"{file.path} lacks the {what} {shown}, which {model.path} requires; {suggest(absent[0], file.names)}"
     )

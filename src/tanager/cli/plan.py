@@ -1,4 +1,4 @@
-"""From the options of ``tanager reproduce`` to the runs they ask for."""
+"""From the options of ``tanager reproduce`` to runs."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ DEFAULT_SEARCH_RUNS = HalvingPlan.n_configurations
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Which runs are wanted.
+    """Which runs to make.
 
     Attributes
     ----------
     datasets, methods : tuple of str
-        Empty for the default data set, and for all columns of Table 1 that apply.
+        Empty is the default data set, and all columns of Table 1 that apply to it.
     n_configurations : int or None
-        How many configurations of each grid; None for the default number.
+        Number of configurations of each grid; None is the default number.
     is_published, is_search, is_resumed : bool
-        The authors' best configurations; successive halving; what an earlier command left.
+        The authors' best configurations; successive halving; runs that earlier commands left.
     epochs : int or None
-        None for the paper's.
+        None is the number in the paper.
     max_parents : tuple of int
     orderings : tuple of str
     draws : tuple of int
     learning_rates : tuple of float
-        Keep configurations that have one of these, or that have no such choice; empty for all.
+        Keep configurations with one of these values, and those without such a choice; empty keeps all.
     around : (float, float), "published" or None
-        Prefer configurations near this lambda and gamma, or near those of the best published one.
+        Prefer configurations near this lambda and gamma, or near the best published ones.
     protocol : {"both", "test", "validation"}
     seed : int
     """
@@ -61,30 +61,30 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Stage:
-    """Runs that can be made side by side."""
+    """Runs that do not depend on each other."""
 
     title: str
     specs: list[RunSpec]
 
 
 def plan_stages(options: RunOptions, store: Store) -> Iterator[Stage]:
-    """Stages one after the other; a later one may depend on what the earlier ones stored."""
+    """Yield the stages in order; a later one may depend on what earlier ones stored."""
     if options.is_resumed and not (options.datasets or options.methods):
-        yield Stage("left over", store.outstanding())
+        yield Stage("unfinished runs", store.outstanding())
     elif options.is_search:
         yield from _search_stages(options, store)
     else:
         protocol: Protocol = "test" if options.is_published else options.protocol
         configurations = [spec for cell in _cells(options) for spec in _configurations(options, *cell)]
         if not configurations:
-            raise ValueError("none of these methods has a published configuration for these data sets")
+            raise ValueError("the authors published no configuration of these methods for these data sets")
         yield Stage("runs", [run for spec in configurations for run in expand(spec, protocol)])
         if protocol == "validation":
             yield Stage("best on all rows", list(_refits(configurations, store)))
 
 
 def chosen_datasets(options: RunOptions) -> list[str]:
-    """Data sets that are asked for, checked."""
+    """The data sets to run, checked."""
     return [find_entry(name).name for name in options.datasets or (DEFAULT_DATASET,)]
 
 
@@ -100,12 +100,13 @@ def _configurations(options: RunOptions, dataset: str, method: str) -> list[RunS
     if options.is_published:
         found = best_published(dataset, method)
         if options.methods and not found:
-            raise ValueError(f"no configuration of method {method!r} was published for {dataset}")
+            raise ValueError(f"the authors published no configuration of method {method!r} for {dataset}")
     else:
         grid = [spec for spec in paper_grid(dataset, method) if _is_wanted(options, spec)]
         if not grid:
             raise ValueError(
-                f"no configuration of method {method!r} for {dataset} has this K, ordering, draw and learning rate"
+                f"no configuration of method {method!r} for {dataset} matches --max-parents, --ordering, --draw and "
+                "--learning-rate"
             )
         n_default = DEFAULT_SEARCH_RUNS if options.is_search else DEFAULT_RUNS
         n_wanted = n_default if options.n_configurations is None else options.n_configurations
@@ -131,7 +132,7 @@ def _with_options(options: RunOptions, spec: RunSpec) -> RunSpec:
 
 
 def _refits(configurations: list[RunSpec], store: Store) -> Iterator[RunSpec]:
-    """In each fold, the run on all rows of the configuration with the least validation error."""
+    """For each fold, the run on all rows of the configuration with the lowest validation error."""
     best: dict[tuple[str, str, int], tuple[float, RunSpec]] = {}
     for configuration in configurations:
         for spec in expand(configuration, "validation"):
@@ -164,7 +165,7 @@ def _search_stages(options: RunOptions, store: Store) -> Iterator[Stage]:
 
 
 def read_around(text: str | None) -> tuple[float, float] | Literal["published"] | None:
-    """The option ``--around``: "published", or a lambda and a gamma.
+    """Parse ``--around``: "published", or a lambda and a gamma.
 
     >>> read_around("110, 18")
     (110.0, 18.0)
@@ -176,7 +177,7 @@ def read_around(text: str | None) -> tuple[float, float] | Literal["published"] 
     try:
         lam, gamma = (float(part) for part in text.split(","))
     except ValueError:
-        raise ValueError(f"--around takes 'published' or LAMBDA,GAMMA such as 110,18; got {text!r}") from None
+        raise ValueError(f"--around must be 'published' or LAMBDA,GAMMA such as 110,18, got {text!r}") from None
     if not (0 < lam < float("inf") and 0 < gamma < float("inf")):
-        raise ValueError(f"--around takes a lambda and a gamma above 0, got {text!r}")
+        raise ValueError(f"lambda and gamma of --around must be above 0, got {text!r}")
     return lam, gamma

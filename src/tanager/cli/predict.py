@@ -1,4 +1,4 @@
-"""``tanager predict``: classes for the rows of a table, which may be longer than memory."""
+"""``tanager predict``: classes for the rows of a data file, which may be larger than memory."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
+from tanager.cli.data_files import CHUNK_ROWS, Reading
 from tanager.cli.errors import InputError
 from tanager.cli.model_rows import NO_CLASS, ModelRows, Piece, load_model
 from tanager.cli.options import (
@@ -23,26 +24,23 @@ from tanager.cli.options import (
     NoHeaderOption,
     QuietOption,
 )
-from tanager.cli.output_tables import check_table_output, written_table
-from tanager.cli.tables import CHUNK_ROWS, Reading
+from tanager.cli.prediction_files import check_prediction_file, written_predictions
 
 _PREDICTION = "prediction"
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file that tanager fit has written.", show_default=False)],
+    model: Annotated[Path, typer.Argument(help="Model file from tanager fit.", show_default=False)],
     data: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.", show_default=False)],
     out: Annotated[
         Path,
-        typer.Option(help="File to write: .csv or .tsv (also with .gz), .parquet, or - for CSV on stdout."),
+        typer.Option(help="File to write: .csv, .tsv, .csv.gz, .tsv.gz, .parquet, or - for CSV on stdout."),
     ] = Path("-"),
-    proba: Annotated[bool, typer.Option("--proba", help="Add a column with the probability of each class.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
     keep: Annotated[
-        list[str] | None, typer.Option(help="Column of the table to write beside the prediction; several times.")
+        list[str] | None, typer.Option(help="Copy this column of the data to the output. Repeatable.")
     ] = None,
-    chunk_rows: Annotated[
-        int, typer.Option(min=1, help="Most rows in memory at a time; fewer where rows are long.")
-    ] = CHUNK_ROWS,
+    chunk_rows: Annotated[int, typer.Option(min=1, help="Maximum number of rows in memory at a time.")] = CHUNK_ROWS,
     jobs: JobsOption = 1,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
@@ -50,11 +48,11 @@ def predict(
     missing: MissingOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Predict the class of each row of a table of any length.
+    """Predict the class of each row of a data file of any length.
 
-    The table must have the columns that the model was fitted to, in any order; others are ignored.
+    The data must have the columns that the model was fitted to, in any order; others are ignored.
     If it has the target too, the error is printed.
-    Rows are read and written piece by piece, so the table may be larger than memory.
+    Rows are read and written in pieces, so the data may be larger than memory.
 
     Examples:
 
@@ -65,7 +63,7 @@ def predict(
     tanager predict adult.tanager new.csv | head
     """
     console = Console(stderr=True, quiet=quiet)
-    check_table_output(out, model, data)
+    check_prediction_file(out, model, data)
     loaded = load_model(model)
     names = _output_names(loaded.classifier.classes_, keep or [], proba)
     loaded.classifier.set_params(n_jobs=jobs)
@@ -73,10 +71,10 @@ def predict(
     rows = ModelRows(loaded, data, reading, keep or [])
     if rows.ignored:
         shown = ", ".join(map(repr, rows.ignored[:10])) + (", ..." if len(rows.ignored) > 10 else "")
-        _say(console, f"note: not in the model and ignored: {shown}")
+        _say(console, f"note: ignoring columns that the model does not use: {shown}")
     tally, start = _Tally(loaded.classifier.classes_), time.perf_counter()
     kind = pyarrow.array(loaded.classifier.classes_.tolist()).type
-    with written_table(out) as write, console.status("predicting") as status:
+    with written_predictions(out) as write, console.status("predicting") as status:
         for piece in rows.pieces(chunk_rows):
             labels, probabilities = _predict(loaded.classifier, piece.X, proba)
             write(_output(piece, pyarrow.array(labels.tolist(), kind), probabilities, names))
@@ -86,14 +84,14 @@ def predict(
 
 
 class _Tally:
-    """Counts of rows and errors."""
+    """Numbers of rows and errors."""
 
     def __init__(self, classes: NDArray[Any]) -> None:
         self._classes = classes
         self.n_rows = self._n_known = self._n_wrong = 0
 
     def add(self, piece: Piece, labels: NDArray[Any]) -> None:
-        """Count some rows; a class that the model does not know is an error."""
+        """Count some rows; a class that the model does not know counts as an error."""
         self.n_rows += len(labels)
         if piece.classes is None:
             return
@@ -103,8 +101,8 @@ class _Tally:
         self._n_wrong += int((has_class & ~is_right).sum())
 
     def text(self, seconds: float) -> str:
-        """What happened, in one line."""
-        text = f"{self.n_rows} rows in {seconds:.1f} s ({self.n_rows / max(seconds, 1e-9):,.0f} rows a second)"
+        """The result in one line."""
+        text = f"{self.n_rows} rows in {seconds:.1f} s ({self.n_rows / max(seconds, 1e-9):,.0f} rows per second)"
         if not self._n_known:
             return text
         error = self._n_wrong / self._n_known
@@ -113,22 +111,22 @@ class _Tally:
 
 
 def _output_names(classes: NDArray[Any], keep: list[str], is_proba: bool) -> list[str]:
-    """Names of all columns that are written."""
+    """Names of all columns of the output."""
     chances = [f"probability_{label}" for label in classes.tolist()] if is_proba else []
     names = [*keep, _PREDICTION, *chances]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InputError(f"two columns named {repeated[0]!r} would be written; leave it out of --keep, or rename it")
+        raise InputError(f"the output would have two columns named {repeated[0]!r}; drop it from --keep, or rename it")
     return names
 
 
 def _predict(classifier: Any, X: Any, is_proba: bool) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Class of each row and, if asked for, the probabilities of all."""
+    """The class of each row and, if wanted, the probabilities of all classes."""
     classes = classifier.classes_
     if not X.num_rows:
         return classes[:0], np.empty((0, len(classes) if is_proba else 0))
     with warnings.catch_warnings():
-        # A model that was fitted to an array takes columns by position.
+        # A model that was fitted to an array takes its columns by position.
         warnings.filterwarnings("ignore", message="X has feature names")
         if not is_proba:
             return classifier.predict(X), np.empty((X.num_rows, 0))

@@ -1,4 +1,4 @@
-"""``tanager report``: a page about a model."""
+"""``tanager report``: an HTML page about a model."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow
 import typer
 from rich.console import Console
 
+from tanager.cli.data_files import Reading
 from tanager.cli.errors import InputError
 from tanager.cli.model_rows import LoadedModel, ModelRows, load_model
 from tanager.cli.options import (
@@ -20,13 +21,12 @@ from tanager.cli.options import (
     QuietOption,
     check_output,
 )
-from tanager.cli.tables import Reading
 
 
 def report(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
     data: Annotated[
-        Path | None, typer.Argument(help="Table to test the model on: CSV, TSV or Parquet.", show_default=False)
+        Path | None, typer.Argument(help="Data to test the model on: CSV, TSV or Parquet file.", show_default=False)
     ] = None,
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
@@ -36,10 +36,10 @@ def report(
     missing: MissingOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a page about a model, one HTML file that needs no network.
+    """Write an HTML page about a model: one file that works offline.
 
-    With a table that has the target, the page tells too how well the model does on it.
-    Give it rows that the model was not fitted to.
+    With data that includes the target, the page also shows how well the model predicts it.
+    Use rows that the model was not fitted to.
 
     Examples:
 
@@ -57,7 +57,7 @@ def report(
         reading = Reading(delimiter, encoding, not no_header, tuple(missing or ()))
         X, y = _read(loaded, data, reading, console)
     write_report(loaded.classifier, out, X, y, title=title or _title(loaded))
-    console.print(f"written to {out}", soft_wrap=True, highlight=False, markup=False)
+    console.print(f"saved as {out}", soft_wrap=True, highlight=False, markup=False)
 
 
 def _title(loaded: LoadedModel) -> str | None:
@@ -65,7 +65,7 @@ def _title(loaded: LoadedModel) -> str | None:
 
 
 def _read(loaded: LoadedModel, data: Path, reading: Reading, console: Console) -> tuple[Any, Any]:
-    """All rows of a table and, if it has the target, their classes; rows of no class of the model are left out."""
+    """All rows of a data file and, if it has the target, their classes; rows without a known class are dropped."""
     pieces = list(ModelRows(loaded, data, reading).pieces())
     X = pyarrow.concat_tables([piece.X for piece in pieces], promote_options="permissive")
     if not X.num_rows:
@@ -76,8 +76,8 @@ def _read(loaded: LoadedModel, data: Path, reading: Reading, console: Console) -
     numbers = np.concatenate(found)
     is_known = numbers >= 0
     if not is_known.any():
-        raise InputError(f"no row of {data} has a class that {loaded.path} knows")
+        raise InputError(f"no row of {data} has a class of {loaded.path}")
     if not is_known.all():
-        left_out = int((~is_known).sum())
-        console.print(f"note: {left_out} rows have no class, or one that the model does not know, and are left out")
+        n_dropped = int((~is_known).sum())
+        console.print(f"note: dropped rows without a class, or with one that the model does not know: {n_dropped}")
     return X.filter(pyarrow.array(is_known)), loaded.classifier.classes_[numbers[is_known]]

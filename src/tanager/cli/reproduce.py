@@ -1,4 +1,4 @@
-"""``tanager reproduce``: the paper's experiments, its table and its figures."""
+"""``tanager reproduce``: the paper's experiments, Table 1 and the figures."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from tanager.experiments.store import Record, Store
 
 _RUNS, _WHERE, _REPORTS = (
     "Which runs",
-    "Where they run and are kept",
-    "Reports from the store (run nothing by themselves)",
+    "Where to run them and keep the results",
+    "Reports on stored results (nothing is run for them)",
 )
 
 
@@ -45,91 +45,102 @@ class _Protocol(StrEnum):
 
 def reproduce(
     datasets: Annotated[
-        list[str] | None, typer.Argument(help=f"{', '.join(CATALOGUE)}; {DEFAULT_DATASET} if none is named.")
+        list[str] | None, typer.Argument(help=f"{', '.join(CATALOGUE)}. Defaults to {DEFAULT_DATASET}.")
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join(METHODS)}; all columns of Table 1 if none is named.", rich_help_panel=_RUNS),
+        typer.Option(
+            help=f"{', '.join(METHODS)}. Repeatable. Defaults to all columns of Table 1.", rich_help_panel=_RUNS
+        ),
     ] = None,
     runs: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help=f"Random configurations of each grid ({DEFAULT_RUNS}; {DEFAULT_SEARCH_RUNS} to start a search with).",
+            help=f"Number of random configurations of each grid. Defaults to {DEFAULT_RUNS}, or {DEFAULT_SEARCH_RUNS} "
+            "for --search.",
             rich_help_panel=_RUNS,
         ),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="The authors' best configurations.", rich_help_panel=_RUNS)
+        bool, typer.Option("--published", help="Run the authors' best configurations.", rich_help_panel=_RUNS)
     ] = False,
     search: Annotated[
         bool,
         typer.Option(
             "--search",
-            help="Successive halving, selected on validation: the recommended way.",
+            help="Search by successive halving and select on validation rows (recommended).",
             rich_help_panel=_RUNS,
         ),
     ] = False,
-    pseudo: Annotated[bool, typer.Option("--pseudo", help="The pseudo-TAN experiment.", rich_help_panel=_RUNS)] = False,
+    pseudo: Annotated[
+        bool, typer.Option("--pseudo", help="Run the pseudo-TAN experiment.", rich_help_panel=_RUNS)
+    ] = False,
     recover: Annotated[
-        bool, typer.Option("--recover", help="The Chow-Liu recovery experiment.", rich_help_panel=_RUNS)
+        bool, typer.Option("--recover", help="Run the Chow-Liu recovery experiment.", rich_help_panel=_RUNS)
     ] = False,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs of a run, 500 as in the paper.", rich_help_panel=_RUNS)
+        int | None,
+        typer.Option(min=1, help="Epochs of each run. Defaults to 500, as in the paper.", rich_help_panel=_RUNS),
     ] = None,
     max_parents: Annotated[
-        list[int] | None, typer.Option(help="Only configurations with this K.", rich_help_panel=_RUNS)
+        list[int] | None, typer.Option(help="Only configurations with this K. Repeatable.", rich_help_panel=_RUNS)
     ] = None,
     ordering: Annotated[
         list[str] | None,
-        typer.Option(help="Only configurations with this ordering: 0 to 4, A, B or C.", rich_help_panel=_RUNS),
+        typer.Option(
+            help="Only configurations with this ordering: 0 to 4, A, B or C. Repeatable.", rich_help_panel=_RUNS
+        ),
     ] = None,
     draw: Annotated[
         list[int] | None,
-        typer.Option(help="Only configurations with this draw of parents: 0 to 9.", rich_help_panel=_RUNS),
+        typer.Option(help="Only configurations with this draw of parents: 0 to 9. Repeatable.", rich_help_panel=_RUNS),
     ] = None,
     learning_rate: Annotated[
-        list[float] | None, typer.Option(help="Only configurations with this learning rate.", rich_help_panel=_RUNS)
+        list[float] | None,
+        typer.Option(help="Only configurations with this learning rate. Repeatable.", rich_help_panel=_RUNS),
     ] = None,
     around: Annotated[
         str | None,
         typer.Option(
             metavar="LAMBDA,GAMMA",
-            help="Prefer configurations near these, or near the best published one: --around published.",
+            help="Prefer configurations near these values, or near the best published ones: --around published.",
             rich_help_panel=_RUNS,
         ),
     ] = None,
     protocol: Annotated[
         _Protocol,
         typer.Option(
-            help="Train on all rows (test), with rows held back (validation), or both.", rich_help_panel=_RUNS
+            help="Train on all rows (test), on all but the validation rows (validation), or both.",
+            rich_help_panel=_RUNS,
         ),
     ] = _Protocol.both,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the runs.", rich_help_panel=_RUNS)] = 0,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Local processes; one for each processor.", rich_help_panel=_WHERE)
+        int | None,
+        typer.Option(min=1, help="Number of local processes. Defaults to one per CPU.", rich_help_panel=_WHERE),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, to run there.", rich_help_panel=_WHERE)
+        str | None, typer.Option(help="Run on the Dask scheduler at this address.", rich_help_panel=_WHERE)
     ] = None,
-    store: Annotated[Path, typer.Option(help="File with the results.", rich_help_panel=_WHERE)] = Path(
+    store: Annotated[Path, typer.Option(help="File that keeps the results.", rich_help_panel=_WHERE)] = Path(
         "tanager-results.sqlite"
     ),
     resume: Annotated[
-        bool, typer.Option("--resume", help="Make the runs that earlier commands left over.", rich_help_panel=_WHERE)
+        bool, typer.Option("--resume", help="Finish the runs that earlier commands left.", rich_help_panel=_WHERE)
     ] = False,
     table: Annotated[bool, typer.Option("--table", help="Print Table 1.", rich_help_panel=_REPORTS)] = False,
     figures: Annotated[
-        Path | None, typer.Option(help="Draw the paper's figures to this folder.", rich_help_panel=_REPORTS)
+        Path | None, typer.Option(help="Draw the paper's figures in this folder.", rich_help_panel=_REPORTS)
     ] = None,
     page: Annotated[
         Path | None, typer.Option(help="Write the results page to this file.", rich_help_panel=_REPORTS)
     ] = None,
 ) -> None:
-    """Run the paper's experiments, or report on those that were run.
+    """Run the paper's experiments, or report on earlier runs.
 
-    Results are kept in a file. Whatever is in it already is not run again, so a command that was interrupted, or
-    killed, goes on when it is given again.
+    A file keeps the results, and runs that it already has are not repeated.
+    After an interruption, the same command continues where it stopped.
 
     Examples:
 
@@ -145,7 +156,7 @@ def reproduce(
         near = read_around(around)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    extra = [name for name, is_asked in (("pseudo", pseudo), ("recover", recover)) if is_asked]
+    extra = [name for name, is_given in (("pseudo", pseudo), ("recover", recover)) if is_given]
     options = RunOptions(
         datasets=tuple(datasets or ()),
         methods=(*(method or ()), *extra),
@@ -172,41 +183,41 @@ def reproduce(
             n_failed = _run(options, opened, pool, progress, is_local=scheduler is None) if is_run else 0
             _report(options, opened.records(), Console(), table or is_run, figures, page)
     except KeyboardInterrupt:
-        message = f"Interrupted. Finished runs are in {store}; tanager reproduce --resume goes on from there."
+        message = f"interrupted: {store} has the finished runs; tanager reproduce --resume continues from there"
         progress.print(message, soft_wrap=True, highlight=False, markup=False)
         raise typer.Exit(INTERRUPTED) from None
     if n_failed:
-        progress.print(f"{n_failed} runs failed; the same command tries them again.")
+        progress.print(f"{n_failed} runs failed; the same command tries them again")
         raise typer.Exit(1)
 
 
 def _check(options: RunOptions, workers: int | None, scheduler: str | None) -> None:
-    """Refuse names that do not exist and options that exclude each other."""
+    """Refuse unknown names, and options that exclude each other."""
     if options.n_configurations is not None and options.is_published:
-        raise typer.BadParameter("--runs and --published exclude each other")
+        raise typer.BadParameter("give only one of --runs and --published")
     if options.around is not None and options.is_published:
-        raise typer.BadParameter("--around and --published exclude each other")
+        raise typer.BadParameter("give only one of --around and --published")
     if options.is_search and options.is_published:
-        raise typer.BadParameter("--search and --published exclude each other")
+        raise typer.BadParameter("give only one of --search and --published")
     if workers is not None and scheduler is not None:
-        raise typer.BadParameter("--workers and --scheduler exclude each other")
+        raise typer.BadParameter("give only one of --workers and --scheduler")
     for names, known, what in ((options.datasets, CATALOGUE, "data set"), (options.methods, METHODS, "method")):
         for name in names:
             if name not in known:
-                raise typer.BadParameter(f"there is no {what} {name!r}; there are {', '.join(known)}")
+                raise typer.BadParameter(f"unknown {what} {name!r}; choose from {', '.join(known)}")
 
 
 def _run(options: RunOptions, store: Store, pool: Pool, console: Console, is_local: bool) -> int:
-    """Make all runs that the store lacks; returns how many failed."""
+    """Make all runs that the store does not have; returns how many failed."""
     n_failed = 0
     for stage in plan_stages(options, store):
         missing = store.missing(stage.specs)
         n_stored = len(stage.specs) - len(missing)
-        console.print(f"{stage.title}: {len(missing)} to make, {n_stored} stored already", highlight=False)
+        console.print(f"{stage.title}: {len(missing)} to do, {n_stored} already stored", highlight=False)
         if not missing:
             continue
         if is_local:
-            # Once and here, so that files are downloaded once, and what is wrong with them is said at once.
+            # Here, so that each file is downloaded once, and a problem with it shows at once.
             for dataset, fold in sorted({(spec.dataset, spec.fold) for spec in missing}):
                 load_dataset(dataset, fold)
         with closing(execute(missing, store, pool)) as outcomes:
@@ -233,18 +244,18 @@ def _report(
         from tanager.report.paper_figures import save_paper_figures
 
         drawn = save_paper_figures(records, figures)
-        console.print(f"{len(drawn)} files drawn to {figures}", soft_wrap=True, highlight=False)
+        console.print(f"{len(drawn)} files saved in {figures}", soft_wrap=True, highlight=False)
     if page is not None:
         from tanager.report.results_page import write_results_page
 
         write_results_page(records, page, drawn)
-        console.print(f"results page written to {page}", soft_wrap=True, highlight=False)
+        console.print(f"results page saved as {page}", soft_wrap=True, highlight=False)
 
 
 def _table(cells: list[Cell]) -> Table:
     from tanager.report.results_page import percent
 
-    table = Table("data set", "method", title="Table 1: test error in per cent")
+    table = Table("data set", "method", title="Table 1: test error in percent")
     for column in ("paper", "ours, selected on test", "ours, selected on validation", "tried on test / validation"):
         table.add_column(column, justify="right")
     for cell in cells:

@@ -1,4 +1,4 @@
-"""What is shown while runs are made: how far they are, how long it will take, and the best results so far."""
+"""Progress of runs: how many are done, how long the rest will take, and the best results so far."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tanager.experiments.engine import Failed, Finished, Outcome
 from tanager.experiments.methods import METHODS
 from tanager.experiments.spec import RunSpec
 
-# Where there is no terminal to redraw, a line is printed this often.
+# Without a terminal, a line is printed this often.
 _SECONDS_BETWEEN_LINES = 30.0
 
 
 @dataclass
 class Tally:
-    """Counts and best results of the runs that have come in."""
+    """Counts and best results of the runs so far."""
 
     n_finished: int = 0
     n_failed: int = 0
@@ -41,23 +41,23 @@ class Tally:
                 self.n_failed += 1
 
     def text(self, latest: RunSpec) -> str:
-        """Lowest test error so far of the method that came in last; of single runs, so it is no figure of the table."""
+        """Lowest test error so far of the latest run's method; of single runs, so it differs from Table 1."""
         error = self.best.get((latest.dataset, latest.method))
         shown = "" if error is None else f": {error:.2%}"
         return f"{latest.dataset}, {METHODS[latest.method].title}{shown}"
 
 
 def show_runs(outcomes: Iterable[Outcome], specs: Sequence[RunSpec], title: str, console: Console) -> Tally:
-    """Let the runs come in, and show it.
+    """Collect the outcomes of runs and show progress.
 
     Parameters
     ----------
     outcomes : iterable of Outcome
     specs : sequence of RunSpec
-        All runs that will come in.
+        All runs to expect.
     title : str
     console : Console
-        Errors of failed runs are printed to it as they come.
+        Errors of failed runs are printed to it at once.
     """
     total = sum(map(relative_cost, specs)) or 1.0
     tally, start, last_line = Tally(), time.monotonic(), time.monotonic()
@@ -86,6 +86,6 @@ def _make_progress(console: Console) -> Progress:
         TimeRemainingColumn(table_column=Column(min_width=7)),
         TextColumn("{task.fields[latest]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
         console=console,
-        # Runs may take many minutes each, so speed is measured over all of them.
+        # A run may take many minutes, so speed is measured over all of them.
         speed_estimate_period=float("inf"),
     )

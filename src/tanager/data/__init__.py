@@ -3,13 +3,14 @@
 from tanager.data.assignments import encode_assignment, find_column
 from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
-from tanager.data.columns import Table, as_table, resolve_categorical
+from tanager.data.columns import Table, as_table, check_categorical, resolve_categorical
 from tanager.data.encoding import TableEncoder
 from tanager.data.labels import unique_labels, value_labels
 from tanager.data.mdlp import MDLPBinning, mdlp_column_cuts, mdlp_cuts
-from tanager.data.mixed_binning import MixedBinning
+from tanager.data.mixed_binning import BINNINGS, MixedBinning, make_binning
 
 __all__ = [
+    "BINNINGS",
     "Binning",
     "CategoryColumn",
     "MDLPBinning",
@@ -19,8 +20,10 @@ __all__ = [
     "Table",
     "TableEncoder",
     "as_table",
+    "check_categorical",
     "encode_assignment",
     "find_column",
+    "make_binning",
     "mdlp_column_cuts",
     "mdlp_cuts",
     "quantile_cuts",

@@ -7,7 +7,7 @@ A column is either an array of numbers or booleans, or *coded*: integer codes in
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Complex, Real
 from typing import Any, NamedTuple
@@ -37,9 +37,9 @@ class Column(NamedTuple):
     is_categorical: bool
 
 
-def column_label(names: Iterable[str] | None, index: int) -> str:
+def column_label(names: Sequence[str] | None, index: int) -> str:
     """How error messages name a column: by its name where it has one, otherwise by its position."""
-    return f"column {index}" if names is None else f"column {list(names)[index]!r}"
+    return f"column {index}" if names is None else f"column {names[index]!r}"
 
 
 def read_array_column(values: NDArray[Any], label: str) -> Column:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data.arrays import column_label, read_cells
+from tanager.data.arrays import read_cells
 from tanager.data.encoding import TableEncoder
 
 
@@ -37,7 +37,7 @@ def encode_assignment(encoder: TableEncoder, values: Mapping[str | int, Any]) ->
     seen: set[int] = set()
     for key, value in values.items():
         index = find_column(encoder, key)
-        label = column_label(encoder.names, index)
+        label = encoder.column_label(index)
         if index in seen:
             raise ValueError(f"{label} is given twice, by name and by number")
         seen.add(index)

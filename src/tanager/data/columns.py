@@ -86,13 +86,17 @@ def as_table(X: Any) -> Table:
     """
     if hasattr(X, "tocsr") or hasattr(X, "todense"):
         raise TypeError("sparse input is not supported; pass a dense array, for instance X.toarray()")
-    frame = read_frame(X)
+    frame = None if isinstance(X, np.ndarray) else read_frame(X)
     names: list[str] | None
     array: NDArray[Any] | None
     if frame is not None:
         (names, columns), array = frame, None
     else:
         names, array = None, _as_array(X)
+        if array.dtype.kind in "iuf" and array.shape[1]:
+            # Nothing to find out column by column, which would take most of the time of a single row.
+            n_columns = array.shape[1]
+            return Table(None, list(array.T), [None] * n_columns, np.zeros(n_columns, np.bool_), array)
         columns = [read_array_column(array[:, index], column_label(None, index)) for index in range(array.shape[1])]
     if not columns:
         shape = getattr(X, "shape", (0, 0))
@@ -104,6 +108,18 @@ def as_table(X: Any) -> Table:
         is_categorical=np.array([column.is_categorical for column in columns]),
         array=array,
     )
+
+
+def check_categorical(categorical_features: Any) -> None:
+    """Refuse what is wrong whatever the columns are."""
+    if isinstance(categorical_features, str) and categorical_features != "from_dtype":
+        raise ValueError(
+            f"categorical_features={categorical_features!r} is not understood; use None, 'from_dtype', a boolean mask, "
+            f"positions or a list of column names such as [{categorical_features!r}]"
+        )
+    shape = np.shape(categorical_features)
+    if categorical_features is not None and not isinstance(categorical_features, str) and len(shape) != 1:
+        raise ValueError(f"categorical_features must have one dimension, but its shape is {shape}")
 
 
 def resolve_categorical(
@@ -134,16 +150,10 @@ def resolve_categorical(
     is_text: NDArray[np.bool_] = np.array([table.is_text(index) for index in range(n_columns)])
     if categorical_features is None:
         return is_text
+    check_categorical(categorical_features)
     if isinstance(categorical_features, str):
-        if categorical_features == "from_dtype":
-            return np.logical_or(table.is_categorical, is_text)
-        raise ValueError(
-            f"categorical_features={categorical_features!r} is not understood; use None, 'from_dtype', a boolean mask, "
-            f"positions or a list of column names such as [{categorical_features!r}]"
-        )
+        return np.logical_or(table.is_categorical, is_text)
     chosen = np.asarray(categorical_features)
-    if chosen.ndim != 1:
-        raise ValueError(f"categorical_features must have one dimension, but its shape is {chosen.shape}")
     if chosen.size == 0:
         return is_text
     if chosen.dtype.kind == "b":

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._threads import Crew
-from tanager.data.arrays import MISSING, column_label, object_array
+from tanager.data.arrays import MISSING, object_array
 from tanager.data.binning import Binning, check_sample_weight
 from tanager.data.coders import (
     CategoryColumn,
@@ -151,6 +151,10 @@ class TableEncoder:
         """Names of the columns, all different; x0, x1, ... where the training table had none."""
         return unique_labels([f"x{index}" for index in range(len(self.columns))] if self.names is None else self.names)
 
+    def column_label(self, index: int) -> str:
+        """How messages name a column: by its name where it has one, otherwise by its position."""
+        return f"column {index}" if self.names is None else f"column {self.names[index]!r}"
+
     def value_labels(self, feature: int) -> list[str]:
         """What each code of a column stands for, in words.
 
@@ -188,7 +192,7 @@ class TableEncoder:
     def _encode_columns(self, table: Table, codes: NDArray[Any], crew: Crew) -> None:
         """Fill the codes of a table, column by column."""
         coders = [
-            column.coder(levels, column_label(self.names, index))
+            column.coder(levels, self.column_label(index))
             for index, (column, levels) in enumerate(zip(self.columns, table.levels, strict=True))
         ]
 
@@ -236,7 +240,7 @@ class TableEncoder:
         outside = np.argwhere((array < 0) | (array > self.cards))
         if outside.size:
             n, i = outside[0]
-            label = column_label(self.names, int(i))
+            label = self.column_label(int(i))
             raise ValueError(f"row {n}, {label}: code {array[n, i]} is outside 0 to {self.cards[i]}")
         return [decode_column(column, array[:, i], bins) for i, column in enumerate(self.columns)]
 

@@ -15,13 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data.binning import distinct_values, midpoints, quantile_cuts
+from tanager.data.binning import Binning, QuantileBinning, distinct_values, midpoints, quantile_cuts
 from tanager.data.mdlp import MDLPBinning
 
 _FEW_VALUES = 10
 _ROWS_PER_VALUE = 10
 _QUANTILES = 4
 _GLANCE = 1000  # rows that mostly show that there are many values
+
+
+BINNINGS = ("auto", "mdlp", "quantile", "none")
+"""Words for ways of cutting; with "none" every number is a category."""
+
+_QUANTILE_BINS = 10  # of a column that is cut at quantiles
 
 
 @dataclass(frozen=True)
@@ -61,3 +67,11 @@ class MixedBinning:
         if len(by_classes):
             return by_classes
         return quantile_cuts(values, sample_weight, min(_QUANTILES, most))
+
+
+def make_binning(name: str, labels: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> Binning:
+    """The way of cutting numeric columns that a word of `BINNINGS` stands for, given the classes of the rows."""
+    if name in ("quantile", "none"):
+        return QuantileBinning(_QUANTILE_BINS if max_bins is None else max_bins)
+    mdlp = MDLPBinning(labels, max_bins=max_bins, n_threads=n_threads)
+    return MixedBinning(mdlp) if name == "auto" else mdlp

@@ -1,4 +1,4 @@
-"""What is known of each data set before any file is read (section 4.1 of the paper)."""
+"""Facts about each data set that require no file (section 4.1 of the paper)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ class Entry:
     ----------
     name : str
     n_rows, n_features : int
-        Of all rows, those to learn from and those to test on.
+        Training and test rows together.
     mean_card : float
-        Number of values of a feature after discretisation, on average.
+        Mean number of values of a feature after discretisation.
     n_folds : int
         Folds that the experiments average over.
     n_parts : int
-        Parts that the split rule cuts each class into; a fold tests on one of them.
+        Number of parts that the split rule cuts each class into; each fold tests on one part.
     class_names : tuple of str
         In the order of the class numbers.
     rule : {"textbook", "best-passing"}
-        Which form of the MDL method cut the features.
+        Which variant of the MDL method binned the features.
     image_shape : (int, int) or None
-        Rows and columns of an image, as its pixels are numbered. The paper's images are numbered down the columns,
-        that is, they are transposed.
+        Rows and columns of an image, in the order in which its pixels are numbered. The paper numbers pixels down the
+        columns, so its images are transposed.
     """
 
     name: str
@@ -79,11 +79,11 @@ SHA256 = {
     "usps_paper.npz": "0bcdbc28a12c9558bd4bd8511da54c739d942c005504d6b793221da0b1f304fb",
     "mnist_paper.npz": "022878d04569bcce1a5a7c8c6d4ad5f94e18ae94e4ecb9d331d2edd091fa9a0f",
 }
-"""The data files and the hashes of their bytes."""
+"""SHA-256 of each data file."""
 
 
 def find_entry(name: str) -> Entry:
-    """Return what is known of a data set.
+    """Return the entry of a data set.
 
     >>> find_entry("usps").image_shape
     (16, 16)
@@ -94,7 +94,7 @@ def find_entry(name: str) -> Entry:
 
 
 def check_fold(entry: Entry, fold: int) -> None:
-    """Refuse a fold that the data set does not have."""
+    """Raise an error if the data set has no such fold."""
     if not isinstance(fold, int) or not 1 <= fold <= entry.n_folds:
         folds = "one fold, number 1" if entry.n_folds == 1 else f"folds 1 to {entry.n_folds}"
         raise ValueError(f"{entry.name} has {folds}, got fold {fold!r}")

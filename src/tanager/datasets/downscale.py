@@ -1,7 +1,7 @@
 """Smaller images by bicubic interpolation, as MATLAB's ``imresize`` makes them.
 
-The kernel is that of Keys (1981) with a = -1/2, stretched by the factor of downscaling so that no detail is folded
-over, and pixels beyond the edge repeat the edge. Nothing is rounded or clipped, so values may lie a little outside the
+The kernel is that of Keys (1981) with a = -1/2, stretched by the downscaling factor to avoid aliasing, and
+pixels beyond the edge repeat the edge. Nothing is rounded or clipped, so values may lie a little outside the
 range of the input.
 """
 

@@ -1,7 +1,7 @@
-"""Where a data file is: in the folder ``TANAGER_DATA``, in the cache, or on a server from which it is downloaded.
+"""Locating a data file: in the folder ``TANAGER_DATA``, in the cache, or on a server to download it from.
 
-Every file is checked by its hash, wherever it was found. Downloading is left to pooch, which writes to a temporary file
-and moves it into place only when the hash is right, so that a broken download never looks like a file.
+Every file is verified by its hash, wherever it was found. Pooch does the downloading: it writes to a temporary file and
+moves it into place only if the hash matches, so an incomplete download never looks like a valid file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from tanager.datasets.catalogue import SHA256
 
 DEFAULT_BASE_URL = ""
-"""Address of the folder with the data files. They have no public home yet, so it must be given in TANAGER_DATA_URL."""
+"""URL of the folder with the data files. There is no public server yet, so TANAGER_DATA_URL must give one."""
 
 _TIMEOUT = 30.0
 _HELP = (
@@ -26,11 +26,11 @@ _HELP = (
 
 
 class DataError(RuntimeError):
-    """A data file cannot be had, or is not the one it should be."""
+    """A data file cannot be obtained, or its hash is wrong."""
 
 
 def data_file(name: str) -> Path:
-    """Return the path of a data file, and download it first if need be.
+    """Return the path of a data file; download it first if necessary.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def data_file(name: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Folder that downloads are kept in: ``TANAGER_CACHE``, or the user's cache."""
+    """Folder for downloads: ``TANAGER_CACHE``, or the user's cache directory."""
     given = os.environ.get("TANAGER_CACHE")
     return Path(given) if given else Path(_import_pooch().os_cache("tanager"))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tanager.datasets.catalogue import check_fold, find_entry
 from tanager.datasets.files import data_file
-from tanager.datasets.recipe import prepare_dataset
+from tanager.datasets.preparation import prepare_dataset
 from tanager.datasets.values import Dataset, RawData, make_dataset
 
 
@@ -16,14 +16,14 @@ from tanager.datasets.values import Dataset, RawData, make_dataset
 def load_dataset(name: str, fold: int = 1) -> Dataset:
     """Load a data set, discretised and split as in the paper.
 
-    The files are looked for in the folder that ``TANAGER_DATA`` names, then in the cache, and are else downloaded.
-    "digits" needs no file: it is made by the recipe.
+    Files are looked up in the folder named by ``TANAGER_DATA``, then in the cache, and otherwise downloaded. "digits"
+    requires no file: `prepare_dataset` makes it from scikit-learn's copy.
 
     Parameters
     ----------
     name : {"letter", "satimage", "usps", "mnist", "digits"}
     fold : int, default=1
-        1 to 5 for satimage, else 1.
+        1 to 5 for satimage, otherwise 1.
 
     Returns
     -------
@@ -33,9 +33,9 @@ def load_dataset(name: str, fold: int = 1) -> Dataset:
     Raises
     ------
     ValueError
-        There is no such data set or fold.
+        If there is no such data set or fold.
     DataError
-        The file cannot be had.
+        If the file cannot be found or downloaded.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def load_dataset(name: str, fold: int = 1) -> Dataset:
 
 
 def load_raw(name: str) -> RawData:
-    """Load a data set before discretisation; mnist has its 60,000 training rows first, then the 10,000 for tests.
+    """Load a data set before discretisation; mnist has its 60,000 training rows first, then its 10,000 test rows.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def load_raw(name: str) -> RawData:
     """
     entry = find_entry(name)
     if name == "digits":
-        # Here, because it takes as long to import as the rest of the package.
+        # Imported here, because it takes as long as the rest of the package.
         from sklearn.datasets import load_digits
 
         X, y = load_digits(return_X_y=True)

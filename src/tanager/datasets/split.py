@@ -1,7 +1,7 @@
-"""The rule that split the paper's data into rows to learn from and rows to test on.
+"""The rule that split the paper's data into training rows and test rows.
 
-It was recovered from the published files, and holds for every class and fold of letter, satimage and usps. With more
-than three parts a few rows of each class are in no test part.
+It was recovered from the published files and reproduces every class and fold of letter, satimage and usps. With more
+than three parts, a few rows of each class belong to no test part.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ def split_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split rows class by class.
 
-    The n rows of a class, numbered 1 to n as they come in ``order``, are cut at the edges
+    The n rows of a class, numbered 1 to n in the order of ``order``, are cut at the edges
     ``round(linspace(1, n, n_parts + 1))``. The test rows of fold f lie strictly between edge f and edge f + 1; rows 1
-    and n count as inside the first and the last part.
+    and n belong to the first and the last part.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def split_rows(
     classes = y[order]
     for label in np.unique(classes):
         rows = order[classes == label]
-        # Halves are rounded up, as MATLAB does.
+        # Round half up, as MATLAB does.
         edges = np.floor(np.linspace(1, len(rows), n_parts + 1) + 0.5).astype(np.int64)
         is_test[rows[edges[fold - 1] : edges[fold] - 1]] = True
         if fold == 1:

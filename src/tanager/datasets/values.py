@@ -13,13 +13,13 @@ from tanager.datasets.catalogue import Entry
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows to learn from and rows to test on, as codes.
+    """Training rows and test rows, as codes.
 
     Attributes
     ----------
     name : str
     fold, n_folds : int
-        Which fold this is, from 1, and how many there are.
+        Number of this fold, counted from 1, and the number of folds.
     X_train, X_test : uint8 arrays of shape (N, D)
         Codes of the features, from 0; read-only.
     y_train, y_test : int64 arrays of shape (N,)
@@ -58,7 +58,7 @@ class Dataset:
 
 @dataclass(frozen=True, eq=False)
 class RawData:
-    """A data set as its makers gave it.
+    """A data set as published by its authors.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def make_dataset(
     test: tuple[NDArray[Any], NDArray[Any]],
     cards: NDArray[Any],
 ) -> Dataset:
-    """Put codes and classes together."""
+    """Assemble a data set from codes and classes."""
     return Dataset(
         name=entry.name,
         fold=fold,

@@ -2,115 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
+from tanager._options import ShortNames, check_choice, naming_unknown_options
 from tanager._types import FloatArray, IntArray
-from tanager.estimators.choosing import Wishes, calibrated, choose_preset
-from tanager.estimators.defaults import (
-    GIVEN,
-    SEVERAL_TREES,
-    Preset,
-    default_members,
-    fitting_presets,
-    is_auto,
-    missing_options,
-    presets_of,
-    with_preset,
-)
-from tanager.estimators.explaining import ExplainingMixin
-from tanager.estimators.fitting import Rows
-from tanager.estimators.inputs import read_table
-from tanager.estimators.members import MEMBERS, TRAININGS, make_members, train_jointly, train_separately
-from tanager.estimators.options import check_options
-from tanager.estimators.probabilities import log_softmax_rows, softmax_rows
-from tanager.estimators.saving import SavingMixin
+from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
+from tanager.estimators.inputs import Encoded, encode_training
 from tanager.estimators.tan import TANClassifier
-from tanager.model import Network, average_networks
+from tanager.learning import (
+    MEMBERS,
+    NO_CHOICE,
+    PARAMETERS,
+    Context,
+    EnsembleRecipe,
+    Members,
+    NoParents,
+    Parameters,
+    as_structure,
+    calibrated,
+    choose,
+    ensemble_recipes_for,
+)
+from tanager.learning.members import Learned
+from tanager.model import LogAverage, Network, average_networks
+
+_SHARED = ("categorical_features", "binning", "max_bins", "max_categories", "missing")
 
 
-class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
+class TANEnsembleClassifier(TANBase):
     """Average of TAN classifiers that differ in their structures.
+
+    Without options, a fit tries a few presets for trees that share no pair of features on held-out rows, learns the
+    best one from all rows and calibrates its probabilities (docs/defaults.md).
 
     Parameters
     ----------
-    estimator : TANClassifier or None, default=None
-        What the members are; None is ``TANClassifier()``. Without a structure of yours, presets are chosen on rows held
-        out and probabilities are calibrated (docs/defaults.md); its ``choose``, ``calibrate`` and other options hold.
-    n_members : int or None, default=None
-        None is 10, or with "trees" and "cover" (D + 1) // 2, which hold all pairs or nearly all, but at most 30 and no
-        more than 700 tables (at least 4 members).
-    members : {None, "search", "distribution", "trees", "cover"}, default=None
-        Where the structures of the members come from; None is "trees", or "search" if a structure is given.
+    members : "auto" or members, default="auto"
+        Where the structures of the members come from. Words stand for the values of `tanager.learning` with their
+        defaults.
 
-        - "search": each member searches for itself, with a random state of its own, so that ``structure="subset"``
-          gives each another ordering and other candidates.
-        - "distribution": one search, and each member has a structure drawn from the distribution that it learned.
-        - "trees": the tree of largest summed ``screening`` score, the best tree of the other pairs of features, and so
-          on: where features are many, so that a cover of all pairs would be large.
-        - "cover": nothing is searched; the members are paths through all features that share no pair of them. (D + 1)
-          // 2 members, and no more are made, hold every pair of features once.
-    training : {None, "separate", "joint"}, default=None
-        Train each member on its own loss, or all together on the loss of their mean log-joint: for D / 2 members that
-        are a "cover" this trains a model of all pairs of features, for which a larger ``gamma`` is good. None is
-        "joint", or "separate" if a structure is given or searched.
+        - "auto": as "trees", or a single naive Bayes classifier where that is better on held-out rows.
+        - "trees", `DisjointTrees`: the best tree of pairs of features, the best one of the pairs left, and so on.
+        - "cover", `CoveringPaths`: paths through all features that share no pair of them; nothing is searched.
+        - "searches", `IndependentSearches`: each member searches for itself, with a seed of its own.
+        - "sampled", `SampledStructures`: one search; structures are drawn from the distribution it learned.
+    parameters : "auto" or parameters, default="auto"
+        As in `TANClassifier`. "auto" chooses among presets on held-out rows.
+    training : {"auto", "joint", "separate"}, default="auto"
+        Train all members together on the loss of their mean log-joint, or each on its own loss. "auto" is joint for
+        "trees" and "cover" unless they are counted, and separate for the others. Jointly trained members of a cover are
+        a model of all pairs of features, for which a larger ``gamma`` is good.
     combine : {"log", "probability"}, default="log"
-        Average log-probabilities, which makes the prediction one sum of table lines (tables of the same pair of
+        Average log-probabilities, which makes the prediction one sum of lines of CPTs (those of the same pair of
         features add up to one), or average probabilities.
-    random_state : int, RandomState or None, default=None
-    n_jobs : int or None, default=None
-        Number of threads: members that are trained at the same time, or with ``training="joint"`` threads of a step.
-        None is 1 and -1 is one for each core. It has no influence on the result.
+    categorical_features, binning, max_bins, max_categories, missing, calibrate, random_state, n_jobs, verbose
+        As in `TANClassifier`. With separate training, ``n_jobs`` members are trained at the same time.
 
     Attributes
     ----------
     estimators_ : list of TANClassifier
         The members. They share bins and categories.
     average_ : tanager.model.LogAverage
-        The members as one sum of tables.
-    classes_ : ndarray of shape (C,)
-    choice_, options_ : dict
-        As of `TANClassifier`.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        The members as one sum of CPTs.
+    classes_, encoder_, choice_ : as of `TANClassifier`
+    options_ : dict
+        The "members" and the "parameters" that were used, as values, and whether training "is_joint".
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tanager import TANClassifier, TANEnsembleClassifier
+    >>> from tanager import GradientDescent, IndependentSearches, TANEnsembleClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> ensemble = TANEnsembleClassifier(TANClassifier(epochs=20), n_members=3, random_state=0).fit(X, y)
+    >>> members = IndependentSearches("subset", n_members=3)
+    >>> ensemble = TANEnsembleClassifier(members, GradientDescent(epochs=20), random_state=0).fit(X, y)
     >>> ensemble.predict_proba(X).shape
     (150, 3)
     """
 
+    short_names: ClassVar[Mapping[str, ShortNames]] = {"members": MEMBERS, "parameters": PARAMETERS}
+    _scorer = "average_"
+
+    estimators_: list[TANClassifier]
+    average_: LogAverage
+
+    @naming_unknown_options("TANEnsembleClassifier", RENAMED)
     def __init__(
         self,
-        estimator: TANClassifier | None = None,
+        members: str | Members = "auto",
+        parameters: str | Parameters = "auto",
         *,
-        n_members: int | None = None,
-        members: Literal["search", "distribution", "trees", "cover"] | None = None,
-        training: Literal["separate", "joint"] | None = None,
+        training: Literal["auto", "joint", "separate"] = "auto",
         combine: Literal["log", "probability"] = "log",
+        categorical_features: Any = "from_dtype",
+        binning: Literal["auto", "mdlp", "quantile", "none"] = "auto",
+        max_bins: int | None = None,
+        max_categories: int | None = 64,
+        missing: Literal["value", "ignore"] = "value",
+        calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.n_members = n_members
         self.members = members
+        self.parameters = parameters
         self.training = training
         self.combine = combine
+        self.categorical_features = categorical_features
+        self.binning = binning
+        self.max_bins = max_bins
+        self.max_categories = max_categories
+        self.missing = missing
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Encode the table once and train the members on it.
+        """Encode the rows once and learn the members from them.
 
         Parameters
         ----------
@@ -121,106 +135,78 @@ class TANEnsembleClassifier(ExplainingMixin, SavingMixin, ClassifierMixin, BaseE
         -------
         self
         """
-        self._check_options()
-        template = TANClassifier() if self.estimator is None else clone(self.estimator)
-        presets = self._presets(template)
-        check_options(template, presets)
-        if template.calibrate and self.combine != "log":
-            raise ValueError(f"calibrate=True needs combine='log', got combine={self.combine!r}")
-        read_table(self, X, y, reset=True)
-        rows = template.encode_training(X, y, sample_weight)
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
-        calibrate = template.calibrate if self.combine == "log" else False
-        wishes = Wishes(template.choose, calibrate, seeds[0], template.verbose > 0)
+        recipes = self._check()
+        encoded = encode_training(self, X, y, sample_weight, self._n_threads())
+        context = Context(encoded.rows, self._n_threads(), self.verbose)
+        split_seed, seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
+        calibrate = self.calibrate if self.combine == "log" else False
 
-        def fit_part(preset: Preset, part: Rows) -> Callable[[IntArray], FloatArray]:
-            members = self._fit_members(template, preset, part, seeds[1])
-            return average_networks([member.network_ for member in members]).log_joint
+        def learn(recipe: EnsembleRecipe, part: Context) -> Any:
+            return average_networks([member.fitted.network for member in recipe.learn(part, seed)]).log_joint
 
-        choice = choose_preset(presets, fit_part, rows, wishes)
-        self.estimators_ = self._fit_members(template, choice.preset, rows, seeds[1])
-        networks, temperature = calibrated([member.network_ for member in self.estimators_], choice, calibrate)
-        for member, network in zip(self.estimators_, networks, strict=True):
-            member.network_ = network
-        self.choice_ = choice.to_dict(temperature)
-        self.options_ = missing_options(template, choice.preset, rows.n_counted)
-        self.classes_ = template.classes_
-        self.encoder_ = template.encoder_
-        self.average_ = average_networks(networks)
+        choice = choose(recipes, learn, context, calibrate=calibrate, seed=split_seed)
+        recipe = recipes[choice.name]
+        learned = recipe.learn(context, seed)
+        networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
+        members = [self._member(encoded, *each) for each in zip(learned, networks, strict=True)]
+        self._keep(
+            encoded,
+            {
+                "estimators_": members,
+                "average_": average_networks(networks),
+                "choice_": choice.to_dict(temperature),
+                "options_": recipe.used(encoded.rows.n_counted).get_params(deep=False),
+            },
+        )
         return self
-
-    def _ways(self, template: TANClassifier) -> tuple[str, str]:
-        """How structures come about and how members are trained."""
-        how = self.members or ("trees" if is_auto(template) else "search")
-        is_joint = is_auto(template) and how in ("trees", "cover")
-        return how, self.training or ("joint" if is_joint else "separate")
-
-    def _presets(self, template: TANClassifier) -> tuple[Preset, ...]:
-        if not is_auto(template):
-            return (GIVEN,)
-        if self._ways(template)[0] not in ("trees", "cover"):
-            return presets_of(template)
-        is_sized = self.n_members is not None or self.members is not None
-        presets = [preset for preset in SEVERAL_TREES if not (is_sized and preset.is_single)]
-        if self.training == "joint":
-            presets = [preset for preset in presets if not preset.is_closed_form]
-        return fitting_presets(template, presets)
-
-    def _fit_members(self, template: TANClassifier, preset: Preset, rows: Rows, seed: int) -> list[TANClassifier]:
-        """Train members with the options of a preset where they are not given."""
-        plan = with_preset(template, preset, rows.n_counted)
-        plan.choose, plan.calibrate = False, False
-        how, training = ("search", "separate") if preset.is_single else self._ways(template)
-        n_members = 1 if preset.is_single else self.n_members or default_members(rows.codes.shape[1], how)
-        seeds = np.random.default_rng(seed).integers(np.iinfo(np.int32).max, size=n_members).tolist()
-        members = make_members(plan, how, rows, seeds, self.n_jobs)
-        is_joint = training == "joint" and not preset.is_closed_form
-        return (train_jointly if is_joint else train_separately)(members, rows, self.n_jobs)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each class given each row, shape (N, C)."""
-        codes = self._encode(X)
         if self.combine == "log":
-            return log_softmax_rows(self.average_.log_joint(codes))
-        of_members = [log_softmax_rows(member.network_.log_joint(codes)) for member in self.estimators_]
+            return super().predict_log_proba(X)
+        codes = self._encode(X)
+        of_members = [log_softmax(member._scores(codes)) for member in self.estimators_]
         return np.logaddexp.reduce(of_members) - np.log(len(of_members))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class given each row, shape (N, C)."""
-        codes = self._encode(X)
         if self.combine == "log":
-            return softmax_rows(self.average_.log_joint(codes))
-        return np.mean([softmax_rows(member.network_.log_joint(codes)) for member in self.estimators_], axis=0)
+            return super().predict_proba(X)
+        return self._mean_probability(self._encode(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class of each row, shape (N,)."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+    def _check(self) -> dict[str, EnsembleRecipe]:
+        """Check all options and return the recipes they leave to choose among, by name."""
+        self._check_options()
+        check_choice("training", self.training, ("auto", "joint", "separate"))
+        check_choice("combine", self.combine, ("log", "probability"))
+        if self.calibrate is True and self.combine != "log":
+            raise ValueError(f"calibrate=True requires combine='log', got combine={self.combine!r}")
+        recipes = ensemble_recipes_for(self.members, self.parameters, self.training)
+        searched = [getattr(each.members, "structure", NoParents()) for each in recipes.values()]
+        if self.calibrate is True and any(as_structure(each).may_have_cycles for each in searched):
+            raise ValueError(f"calibrate=True requires a forest, which members={self.members!r} does not promise")
+        return recipes
+
+    def _member(self, encoded: Encoded, learned: Learned, network: Network) -> TANClassifier:
+        """A fitted member of its own; fitted again, it would learn the same unless members were trained jointly."""
+        recipe = learned.recipe.get_params(deep=False)
+        shared = {name: getattr(self, name) for name in _SHARED}
+        member = TANClassifier(**recipe, **shared, random_state=learned.seed)
+        used = learned.recipe.used(encoded.rows.n_counted)
+        return member._keep_fitted(encoded, learned.fitted._replace(network=network), NO_CHOICE.to_dict(), used)
+
+    def _best(self, codes: IntArray) -> IntArray:
+        scores = softmax(self._scores(codes)) if self.combine == "log" else self._mean_probability(codes)
+        return scores.argmax(axis=1)
+
+    def _mean_probability(self, codes: IntArray) -> FloatArray:
+        mean: FloatArray = np.mean([softmax(member._scores(codes)) for member in self.estimators_], axis=0)
+        return mean
 
     def _networks(self) -> list[Network]:
         if self.combine != "log":
             raise ValueError(
-                f"combine={self.combine!r} averages probabilities, which are no sum over the features; "
+                f"combine={self.combine!r} averages probabilities, which is not a sum over the features; "
                 "an ensemble with combine='log' can be explained"
             )
         return [member.network_ for member in self.estimators_]
-
-    def _encode(self, X: Any) -> IntArray:
-        check_is_fitted(self)
-        return self.encoder_.encode(read_table(self, X, reset=False))
-
-    def _check_options(self) -> None:
-        if not (self.estimator is None or isinstance(self.estimator, TANClassifier)):
-            raise TypeError(f"estimator must be a TANClassifier or None, got {self.estimator!r}")
-        is_count = isinstance(self.n_members, (int, np.integer)) and not isinstance(self.n_members, bool)
-        if self.n_members is not None and (not is_count or self.n_members < 1):
-            raise ValueError(f"n_members must be a whole number of at least 1, or None, got {self.n_members!r}")
-        choices = {"members": (None, *MEMBERS), "training": (None, *TRAININGS), "combine": ("log", "probability")}
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -1,17 +1,49 @@
-"""What the estimators take: tables, classes and weights, checked by scikit-learn's rules."""
+"""What the estimators take: data sets, classes and weights, checked by scikit-learn's rules and encoded."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from tanager.data import Table, as_table
+from tanager.data import Table, TableEncoder, as_table, make_binning, resolve_categorical
+from tanager.learning import Rows
+
+
+class Encoded(NamedTuple):
+    """Training rows as codes, and what was learned to encode them."""
+
+    rows: Rows
+    classes: NDArray[Any]
+    encoder: TableEncoder
+    feature_names: NDArray[Any] | None  # only if X has column names that are all text
+
+
+def encode_training(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, n_threads: int) -> Encoded:
+    """Learn bins, categories and classes by the options of an estimator, which stays as it is."""
+    scratch = clone(estimator)
+    table = read_table(scratch, X, y, reset=True)
+    classes, numbers = read_classes(y, table.n_rows)
+    weight, is_used = read_weights(sample_weight, table.n_rows)
+    is_number = ~resolve_categorical(table, estimator.categorical_features)
+    is_categorical = np.ones_like(is_number) if estimator.binning == "none" else ~is_number
+    binning = make_binning(estimator.binning, numbers, estimator.max_bins, n_threads)
+    encoder = TableEncoder.fit(
+        table, is_categorical, weight, binning, missing=estimator.missing, max_categories=estimator.max_categories
+    )
+    codes, y_codes = encoder.encode(table, n_threads=n_threads), numbers.astype(np.int64)
+    if weight is not None:
+        # Classes that only rows without weight have are left out.
+        present, y_codes = np.unique(numbers[is_used], return_inverse=True)
+        classes, codes, weight = classes[present], codes[is_used], weight[is_used]
+    cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(is_number)
+    rows = Rows(codes, y_codes.astype(np.int64, copy=False), weight, cards, len(classes), n_ordered)
+    return Encoded(rows, classes, encoder, getattr(scratch, "feature_names_in_", None))
 
 
 def read_table(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool) -> Table:

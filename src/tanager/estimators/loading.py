@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tanager.estimators.choosing import NO_CHOICE
 from tanager.estimators.ensemble import TANEnsembleClassifier
 from tanager.estimators.tan import TANClassifier
 from tanager.files import Member, Model, ModelFileError, read_model
+from tanager.learning import NO_CHOICE
 from tanager.model import average_networks
 
 _TRIAL = (str, float, float)  # name, error and log-loss of a preset that was tried
@@ -57,12 +57,12 @@ def load(path: Path | str) -> TANClassifier | TANEnsembleClassifier:
         if model.kind == "TANEnsembleClassifier":
             return _ensemble(model)
         raise ValueError(f"it holds a {model.kind[:60]!r}, which this tanager does not know: upgrade tanager")
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: {error}") from error
 
 
 def _classifier(model: Model) -> TANClassifier:
-    if len(model.members) != 1 or model.options or model.estimator is not None:
+    if len(model.members) != 1 or model.options:
         raise ValueError("a single classifier must have one member and no options of an ensemble")
     classifier = _fitted_member(model, model.members[0], model.encoder.pooled())
     _set_chosen(classifier, model.chosen)
@@ -73,10 +73,6 @@ def _ensemble(model: Model) -> TANEnsembleClassifier:
     options: dict[str, Any] = dict(model.options)
     if options.get("combine", "log") not in ("log", "probability"):
         raise ValueError("the option 'combine' must be 'log' or 'probability'")
-    if "estimator" in options:
-        raise ValueError("the options of the ensemble must not list its estimator")
-    if model.estimator is not None:
-        options["estimator"] = _make(TANClassifier, model.estimator)
     ensemble = _make(TANEnsembleClassifier, options)
     _set_inputs(ensemble, model)
     pooled = model.encoder.pooled()
@@ -90,7 +86,7 @@ def _fitted_member(model: Model, member: Member, pooled: dict[str | int, list[An
     clf = _make(TANClassifier, member.options)
     _set_inputs(clf, model)
     clf.pooled_categories_ = pooled
-    _set_chosen(clf, {})
+    _set_chosen(clf, {"options": {name: member.options.get(name) for name in ("structure", "parameters")}})
     clf.network_, clf._distribution = member.network, member.distribution
     for name, arrays in member.records.items():
         setattr(clf, f"{name}_", arrays)
@@ -98,14 +94,14 @@ def _fitted_member(model: Model, member: Member, pooled: dict[str | int, list[An
 
 
 def _set_chosen(estimator: Any, chosen: Mapping[str, Mapping[str, Any]]) -> None:
-    """Set what a fit has chosen; members of an ensemble and files of older versions have no choice."""
+    """Set what a fit has chosen; members of an ensemble leave no choice."""
     estimator.choice_ = chosen.get("choice", NO_CHOICE.to_dict())
     estimator.options_ = chosen.get("options", {})
     _check_choice(estimator.choice_)
 
 
 def _check_choice(choice: Mapping[str, Any]) -> None:
-    """Refuse what no fit can have chosen: reports go by it."""
+    """Refuse what no fit can have chosen: reports show it."""
     kinds = {"preset": str, "temperature": float, "tried": list, "errors": list, "log_losses": list}
     is_right = choice.keys() == kinds.keys() and all(isinstance(choice[name], kind) for name, kind in kinds.items())
     if is_right:

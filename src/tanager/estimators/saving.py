@@ -61,21 +61,15 @@ def _model_of(estimator: Any, metadata: Mapping[str, Any]) -> Model:
     if kind not in KINDS or not type(estimator).__module__.startswith("tanager."):
         raise ModelFileError(f"{kind} is a class of your own, which would not come back: save a {' or '.join(KINDS)}")
     members = getattr(estimator, "estimators_", None)
-    options, template = {}, None
-    if members is not None:
-        options = estimator.get_params(deep=False)
-        inner = options.pop("estimator")
-        template = None if inner is None else inner.get_params(deep=False)
     return Model(
         kind=kind,
         classes=estimator.classes_,
         encoder=estimator.encoder_,
         has_feature_names=hasattr(estimator, "feature_names_in_"),
         members=tuple(map(_member_of, [estimator] if members is None else members)),
-        options=options,
-        estimator=template,
+        options={} if members is None else estimator.get_params(deep=False),
         metadata=metadata,
-        chosen={name: getattr(estimator, f"{name}_") for name in CHOSEN if hasattr(estimator, f"{name}_")},
+        chosen={name: getattr(estimator, f"{name}_") for name in CHOSEN},
     )
 
 

@@ -1,4 +1,4 @@
-"""The published experiments, as data: grids of runs, the engine that makes them, the store that keeps them."""
+"""The published experiments as data: grids of runs, the engine that executes them, and the store of results."""
 
 from tanager.experiments.engine import EngineError, Failed, Finished, SerialPool, execute
 from tanager.experiments.grids import best_published, expand, paper_grid, published_spec, sample_grid

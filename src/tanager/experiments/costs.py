@@ -1,4 +1,4 @@
-"""What runs cost: a rough measure before, for the time left, and from measured times after."""
+"""The cost of runs: a rough estimate in advance, for the remaining time, and measured times afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECONDS_PER_HOUR = 3600.0
 
 
 def relative_cost(spec: RunSpec) -> float:
-    """Work of a run in arbitrary units: cells of tables that its steps move, and entries of rows that they read."""
+    """Work of a run in arbitrary units: CPT entries that its steps update, and entries of rows that they read."""
     entry = CATALOGUE[spec.dataset]
     if spec.epochs is None or spec.batch_size is None:
         return float(entry.n_rows * entry.n_features)
@@ -32,20 +32,20 @@ def relative_cost(spec: RunSpec) -> float:
 
 @dataclass(frozen=True)
 class GridCost:
-    """Measured cost of a grid, on one kernel thread a run.
+    """Measured cost of a grid, with one kernel thread per run.
 
     Attributes
     ----------
     n_runs : int
         Runs of the grid.
     grid_hours : float
-        Core-hours of all of them.
+        Core-hours of all runs.
     seconds_per_epoch : float
-        Processor time of an epoch over all training rows, on average over the grid.
+        Mean processor time of an epoch over all training rows.
     n_measured : int
-        Stored runs that the times come from.
+        Number of stored runs behind the times.
     is_complete : bool
-        Whether each K of the grid was measured; otherwise the most costly one measured stands in for it.
+        Whether every K of the grid was measured; the most expensive one measured stands in for the others.
     """
 
     n_runs: int
@@ -63,7 +63,7 @@ class GridCost:
 def grid_cost(grid: Sequence[RunSpec], records: Iterable[Record]) -> GridCost | None:
     """Cost of a grid, from the processor time of stored runs of that data set and method.
 
-    Times are medians of seconds per epoch, so that the compilation in a worker's first run does not count.
+    Times are medians of seconds per epoch, which leaves out compilation in a worker's first run.
 
     Returns
     -------

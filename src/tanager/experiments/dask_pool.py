@@ -1,7 +1,7 @@
-"""Workers of a Dask cluster, found by the address of its scheduler; the only module that knows Dask.
+"""Workers of a Dask cluster, found by the address of its scheduler. Only this module imports Dask.
 
-Results come back to this process, which stores them, so workers need no access to the store. They do need the data:
-in a folder that ``TANAGER_DATA`` names there, in their cache, or by download.
+Results are returned to this process, which stores them, so workers need no access to the store. They do need the data:
+in the folder that ``TANAGER_DATA`` names on their machine, in their cache, or by download.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _LOGGER = logging.getLogger(__name__)
 class DaskPool:
     """Workers of a Dask cluster.
 
-    A run whose worker is lost is given to another one, by Dask itself.
+    If a worker is lost, Dask gives its run to another one.
 
     Parameters
     ----------
     address : str
-        Of the scheduler, for instance ``tcp://10.0.0.1:8786``.
+        Address of the scheduler, for instance ``tcp://10.0.0.1:8786``.
     timeout : float
         Seconds to wait for the scheduler to answer.
     """
@@ -35,7 +35,7 @@ class DaskPool:
         self._timeout = timeout
 
     def run(self, specs: Sequence[RunSpec]) -> Generator[Outcome]:
-        """Yield one outcome for each spec, as they come."""
+        """Yield one outcome for each spec as soon as it is available."""
         distributed = _import_distributed()
         with _quiet(), self._connect(distributed) as client:
             if not client.scheduler_info()["workers"]:
@@ -47,8 +47,8 @@ class DaskPool:
                 spec = keys[future.key]
                 if future.cancelled():
                     raise EngineError(
-                        f"the Dask scheduler at {self.address} has gone; what was finished is stored, and the same "
-                        "command goes on from there"
+                        f"the connection to the Dask scheduler at {self.address} is lost; finished runs are stored, "
+                        "and the same command continues from there"
                     )
                 error = future.exception()
                 if error is None:
@@ -68,7 +68,7 @@ class DaskPool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from printing the stack of a lost connection; the error says it in a line."""
+    """Keep Dask from printing the stack trace of a lost connection; our error says it in one line."""
     logger = logging.getLogger("distributed.client")
     before = logger.level
     logger.setLevel(logging.CRITICAL)

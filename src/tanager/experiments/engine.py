@@ -1,7 +1,7 @@
-"""Running specs: what is missing is handed to a pool of workers, and each result is stored as it comes.
+"""Running specs: a pool of workers gets those without a result, and each result is stored as soon as it is available.
 
-A pool is anything with a method ``run(specs)`` that yields an outcome for every spec, in any order. What it yields does
-not depend on the pool, so the same specs give the same store on one machine and on a cluster.
+A pool is any object with a method ``run(specs)`` that yields an outcome for every spec, in any order. Outcomes do not
+depend on the pool, so the same specs give the same store on one machine and on a cluster.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from tanager.experiments.spec import RunSpec
 from tanager.experiments.store import Store
 
 MAX_ATTEMPTS = 3
-"""How often a run is tried whose worker ended in the middle."""
+"""How often a run is tried if its worker dies."""
 
 _MAX_FAILURES = 10
 
 
 class EngineError(RuntimeError):
-    """Runs cannot go on."""
+    """Runs cannot continue."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that came to its end."""
+    """A completed run."""
 
     spec: RunSpec
     result: Result
@@ -35,7 +35,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """A run that did not, and why."""
+    """A run that failed, and why."""
 
     spec: RunSpec
     reason: str
@@ -53,7 +53,7 @@ class Pool(Protocol):
 
 
 class SerialPool:
-    """Runs one spec after the other in this process."""
+    """Runs one spec after another in this process."""
 
     def run(self, specs: Sequence[RunSpec]) -> Generator[Outcome]:
         """Yield one outcome for each spec."""
@@ -62,24 +62,24 @@ class SerialPool:
 
 
 def execute(specs: Iterable[RunSpec], store: Store, pool: Pool) -> Generator[Outcome]:
-    """Run what the store lacks.
+    """Run the specs that have no result in the store.
 
     Parameters
     ----------
     specs : iterable of RunSpec
-        Runs that are wanted; they are noted in the store first.
+        Requested runs; the store records them first.
     store : Store
     pool : Pool
 
     Yields
     ------
     Finished or Failed
-        Finished runs are in the store by then. Failed ones are not, and so are tried again by the next call.
+        Finished runs are already stored. Failed ones are not, so the next call tries them again.
 
     Raises
     ------
     EngineError
-        Ten runs failed.
+        If ten runs failed.
     """
     missing = store.missing(specs)
     store.request(missing)
@@ -97,9 +97,9 @@ def execute(specs: Iterable[RunSpec], store: Store, pool: Pool) -> Generator[Out
 
 
 def run_task(text: str) -> tuple[bool, str]:
-    """What a worker does: from the text of a spec to whether it went well, and the text of the result or of the error.
+    """Run a spec in a worker; return whether it succeeded, and the text of the result or of the error.
 
-    Texts, so that a worker of another version refuses a spec that it would understand differently.
+    Specs are passed as text, so that a worker with another version refuses those it would interpret differently.
     """
     try:
         return True, run_spec(RunSpec.from_json(text)).to_json()
@@ -108,6 +108,6 @@ def run_task(text: str) -> tuple[bool, str]:
 
 
 def read_answer(spec: RunSpec, answer: tuple[bool, str]) -> Outcome:
-    """Outcome of a run from what `run_task` returned for it."""
+    """The outcome of a run, from the return value of `run_task`."""
     is_good, text = answer
     return Finished(spec, Result.from_json(text)) if is_good else Failed(spec, text)

@@ -1,8 +1,8 @@
 """The paper's grids of runs, as lists of specs (section 4.2), and parts of them.
 
-A spec of a grid stands for a configuration: its fold is 1 and it trains on all training rows. `expand` makes the runs
-that a configuration needs. Of the sizes the authors' scripts had, that of TAN Heuristic, 3,200, is not matched: the
-paper describes three orderings, which make 2,400.
+A spec of a grid stands for a configuration: its fold is 1 and it trains on all training rows. `expand` lists the runs
+of a configuration. The sizes match those of the authors' scripts except for TAN Heuristic, which has 3,200 there: the
+paper describes three orderings, which give 2,400.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from tanager.experiments.published import (
 from tanager.experiments.spec import IMAGE_ORDERINGS, N_ORDERINGS, PAPER_EPOCHS, PAPER_STRUCTURE_RATE, RunSpec
 
 VALIDATION_SHARE = 0.2
-"""Share of the training rows that is held back to select on."""
+"""Held-out fraction of the training rows, for selection."""
 
 HEURISTIC_SIZES = (1, 2, 5, 8)
 """Values of K of TAN Heuristic."""
 
 RECOVERY_RATES = (3e-2, 1e-1)
-"""Learning rates of the recovery experiment, for which the paper names none. Tables that learn more slowly are still
-far from their optimum when the distribution over parents settles, and the tree is then missed."""
+"""Learning rates of the recovery experiment; the paper does not give any. CPTs that learn more slowly are still far
+from their optimum when the distribution over parents settles, and the search then misses the tree."""
 
 RECOVERY_STRUCTURE_RATE = 3e-4
 """Learning rate of the distribution over parents in the recovery experiment: slower than the paper's, for the same
@@ -56,10 +56,10 @@ def paper_grid(dataset: str, method: str) -> list[RunSpec]:
     Parameters
     ----------
     dataset : str
-        For digits, which the paper does not have, the grid is made by the same rules.
+        The grid of digits, which the paper does not use, follows the same rules.
     method : str
-        "recover" has one configuration for each of two learning rates; "pseudo", whose grid is not published, has that
-        of TAN Subset without the orderings, and all other features as candidates where they are few.
+        "recover" has one configuration for each of two learning rates. The grid of "pseudo" is not published; it is
+        that of TAN Subset without the orderings, plus all other features as candidates if there are few features.
 
     Examples
     --------
@@ -82,18 +82,18 @@ def published_spec(
     learning_rate: float = 3e-2,
     **choices: Any,
 ) -> RunSpec:
-    """Name one published configuration by its numbers.
+    """Identify one published configuration by its numbers.
 
     Parameters
     ----------
     dataset, method : str
     number : int
-        Of its hyperparameters within the setting: 0 to 499 in setting (I), 0 to 99 in setting (II).
+        Number of its hyperparameters within the setting: 0 to 499 in setting (I), 0 to 99 in setting (II).
     setting : {1, 2}, optional
-        By default the one that the method was run with; Chow-Liu had both, and (I) is taken.
+        Defaults to the setting that the authors used for the method, and to (I) for Chow-Liu, which had both.
     learning_rate : float
     **choices
-        ``ordering``, ``draw`` and ``max_parents``, as the method needs them.
+        ``ordering``, ``draw`` and ``max_parents``, as the method requires.
 
     Examples
     --------
@@ -114,9 +114,9 @@ def published_spec(
 
 
 def best_published(dataset: str, method: str) -> list[RunSpec]:
-    """Configurations whose numbers the authors gave, at both learning rates; empty if there are none.
+    """Configurations whose numbers the authors published, at both learning rates; empty if there are none.
 
-    A method without hyperparameters has nothing to choose: its whole grid is returned.
+    For a method without hyperparameters there is nothing to choose, and the whole grid is returned.
 
     >>> [spec.learning_rate for spec in best_published("letter", "all")]
     [0.003, 0.03]
@@ -137,15 +137,14 @@ def best_published(dataset: str, method: str) -> list[RunSpec]:
 def sample_grid(
     grid: Sequence[RunSpec], n_configurations: int, around: tuple[float, float] | None = None
 ) -> list[RunSpec]:
-    """Random configurations of a grid, without repetition; more of them contain those of fewer.
+    """Random configurations of a grid, without repetition; a larger sample contains the smaller ones.
 
     Parameters
     ----------
     grid : sequence of RunSpec
     n_configurations : int
     around : (float, float), optional
-        A lambda and a gamma. Those nearest to them, by their logarithms, come first; among equally near ones chance
-        decides.
+        A lambda and a gamma. Configurations nearest to them, on a logarithmic scale, come first; ties are random.
 
     Examples
     --------
@@ -176,7 +175,7 @@ def best_margin(dataset: str) -> tuple[float, float]:
 
 
 def _distances(configurations: Sequence[RunSpec], around: tuple[float, float]) -> Any:
-    """Distance in the plane of log lambda and log gamma; none for configurations without them."""
+    """Distance in the plane of log lambda and log gamma; constant for configurations without them."""
     points = np.array([(spec.lam or 1.0, spec.gamma or 1.0) for spec in configurations])
     return np.hypot(*np.log(points / np.array(around)).T).round(9)
 
@@ -188,9 +187,9 @@ def expand(configuration: RunSpec, protocol: Protocol = "both") -> list[RunSpec]
     ----------
     configuration : RunSpec
     protocol : {"both", "test", "validation"}
-        "test" trains on all training rows, as the paper did. "validation" trains on a part of them and has an error on
-        the others to select on. "both" makes both runs: the figure that selection on validation reports is that of the
-        run on all training rows. A method without hyperparameters has nothing to select, and runs on all rows only.
+        "test" trains on all training rows, as the paper did. "validation" holds out some of them and measures the
+        error there, for selection. "both" makes both runs: selection on validation reports the test error of the run
+        on all training rows. Methods without hyperparameters have nothing to select and train on all rows only.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Worker processes on this machine, one kernel thread each.
 
-Each worker has a pipe of its own, so that when one ends in the middle (killed, or out of memory) it is known which run
-it had. That run is given to a new worker; the others are not disturbed. The standard library's pools abandon all
-pending work instead.
+Each worker has its own pipe. If one dies (killed, or out of memory), the pool knows which run it had and gives that run
+to a new worker; the other workers continue. The standard library's pools would abandon all pending work instead.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from tanager.experiments.spec import RunSpec
 
 
 class LocalPool:
-    """Worker processes, started afresh (not forked) for each call of `run`.
+    """Worker processes, spawned (not forked) for each call of `run`.
 
     Parameters
     ----------
     n_workers : int, optional
-        By default one for each processor that this process may use.
+        Defaults to one for each processor available to this process.
     """
 
     def __init__(self, n_workers: int | None = None) -> None:
@@ -38,7 +37,7 @@ class LocalPool:
         self.n_workers = n_workers or cpu_count()
 
     def run(self, specs: Sequence[RunSpec]) -> Generator[Outcome]:
-        """Yield one outcome for each spec, as they come."""
+        """Yield one outcome for each spec as soon as it is available."""
         waiting, n_attempts = deque(specs), Counter[str]()
         workers: list[_Worker] = []
         try:
@@ -58,13 +57,13 @@ class LocalPool:
                     if n_attempts[spec.key] < MAX_ATTEMPTS:
                         waiting.appendleft(spec)
                     else:
-                        yield Failed(spec, f"its worker ended in the middle {MAX_ATTEMPTS} times; is memory short?")
+                        yield Failed(spec, f"its worker died {MAX_ATTEMPTS} times; is memory short?")
         finally:
             for worker in workers:
                 worker.stop()
 
     def _share_out(self, waiting: deque[RunSpec], workers: list[_Worker]) -> None:
-        """Give runs to idle workers, and to new ones while there may be more."""
+        """Give runs to idle workers, and to new ones up to the maximum."""
         idle = [worker for worker in workers if worker.spec is None]
         while waiting and (idle or len(workers) < self.n_workers):
             if not idle:
@@ -74,7 +73,7 @@ class LocalPool:
 
 
 class _Worker:
-    """A process, the pipe to it, and the run it has."""
+    """A process, the pipe to it, and its current run."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -90,13 +89,13 @@ class _Worker:
         return self._connection
 
     def give(self, spec: RunSpec) -> None:
-        """Hand over a run. A worker that has ended is found out by `take`."""
+        """Hand over a run. If the worker has died, `take` notices."""
         self.spec = spec
         with suppress(OSError):
             self._connection.send(spec.to_json())
 
     def take(self) -> tuple[RunSpec, Outcome | None]:
-        """The run and its outcome, None if the worker ended in the middle."""
+        """The run and its outcome, which is None if the worker died."""
         spec, self.spec = self.spec, None
         assert spec is not None
         try:
@@ -105,7 +104,7 @@ class _Worker:
             return spec, None
 
     def stop(self) -> None:
-        """End the process; it has nothing to tidy up."""
+        """Kill the process; it has nothing to clean up."""
         self._process.kill()
         self._process.join()
         self._process.close()
@@ -113,14 +112,14 @@ class _Worker:
 
 
 def _ready(workers: list[_Worker]) -> list[_Worker]:
-    """Wait until some workers have an answer or have ended."""
+    """Wait until some workers have answered or died."""
     ready = wait([worker.connection for worker in workers])
     return [worker for worker in workers if worker.connection in ready]
 
 
 @contextmanager
 def _interrupt_ignored() -> Iterator[None]:
-    """Start processes that ignore Ctrl-C, which is for their parent to handle, from their first moment."""
+    """Make child processes ignore Ctrl-C from the start; their parent handles it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -132,7 +131,7 @@ def _interrupt_ignored() -> Iterator[None]:
 
 
 def _work(connection: Connection) -> None:
-    """Life of a worker: one run after the other, until the pipe is closed."""
+    """Main loop of a worker: one run after another, until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with threadpool_limits(1), suppress(EOFError, OSError):
@@ -141,7 +140,7 @@ def _work(connection: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process as soon as its parent has ended, even if it was killed."""
+    """End this process as soon as its parent has ended, even if the parent was killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

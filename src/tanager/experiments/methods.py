@@ -9,16 +9,16 @@ from tanager.datasets import Entry
 
 @dataclass(frozen=True)
 class Method:
-    """A way to choose a structure and to fit it.
+    """How a structure is chosen and its parameters are learned.
 
     Attributes
     ----------
     name, title : str
-        For the command line, and for people.
+        Name on the command line, and name to display.
     choices : tuple of str
-        Which of "ordering", "draw" and "max_parents" name one search space of this method.
+        Which of "ordering", "draw" and "max_parents" identify a search space of this method.
     is_trained : bool
-        By gradient descent; otherwise parameters are of maximum likelihood.
+        Whether parameters are trained by gradient descent; otherwise they are maximum likelihood estimates.
     has_margin : bool
         Whether the loss has the hyperparameters lambda, gamma and eta.
     """
@@ -52,7 +52,7 @@ METHODS = {
 }
 """All methods by name."""
 
-# All predecessors of every feature are too many tables for the larger images; the paper leaves them out too.
+# All predecessors of every feature would be too many CPTs for the larger images; the paper omits them, too.
 MOST_FEATURES_FOR_ALL = 64
 
 

@@ -1,7 +1,7 @@
 """The settings and random draws of the published experiments, as data (section 4.2 and the authors' seeds).
 
 The authors drew hyperparameters, orderings and candidate subsets from two seeded generators. They are drawn again here
-in the same sequence, so that any published run can be named: by the number of its ordering (0 to 4), of its subset
+in the same sequence, so any published run can be identified by the number of its ordering (0 to 4), of its subset
 draw, and of its hyperparameters within setting (I) or (II).
 """
 
@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager._options import check_choice
+from tanager.learning import GradientDescent
+from tanager.losses import Hybrid
 from tanager.structure import (
     ParentSets,
     all_candidates,
@@ -25,12 +28,12 @@ _SEED_I = 265304870
 _SEED_II = 361273804
 
 BATCH_SIZES = {"letter": 100, "satimage": 50, "usps": 100, "mnist": 250}
-"""Rows of a mini-batch."""
+"""Number of rows in a mini-batch."""
 
 _N_FEATURES = {"letter": 16, "satimage": 36, "usps": 256, "mnist": 196}
 
 LEARNING_RATES = (3e-3, 3e-2)
-"""Learning rates of the tables; every published run was made with both."""
+"""Learning rates of the CPTs; the authors ran every configuration with both."""
 
 SUBSET_SIZES = (2, 5, 8)
 """Values of K of TAN Subset."""
@@ -45,12 +48,12 @@ class PublishedDraws:
     setting_1 : float64 array of shape (500, 3)
         lambda, gamma and eta of setting (I): naive Bayes, TAN All, Chow-Liu.
     setting_2 : float64 array of shape (100, 3)
-        The same of setting (II): TAN Random, Subset, Heuristic, Chow-Liu.
+        The same for setting (II): TAN Random, Subset, Heuristic, Chow-Liu.
     orderings : int64 array of shape (5, D)
         The natural order and four random ones.
     subsets : list of 10 lists of D int arrays
-        For every position of an ordering, the positions before it, shuffled. The first K are the candidates of TAN
-        Subset (draws 0 to 4), the first one is the parent in TAN Random (draws 0 to 9).
+        For each position in an ordering, the positions before it, shuffled. The first K are the candidates of TAN
+        Subset (draws 0 to 4); the first one is the parent in TAN Random (draws 0 to 9).
     """
 
     setting_1: NDArray[np.float64]
@@ -72,7 +75,7 @@ class PublishedDraws:
 
 
 def published_draws(n_features: int) -> PublishedDraws:
-    """Draw again what the authors drew.
+    """Repeat the random draws of the authors.
 
     Examples
     --------
@@ -102,60 +105,60 @@ BEST_ALL = {"letter": (3, 442), "satimage": (2, 379)}
 
 
 def paper_settings(dataset: str | None = None, method: str | None = None) -> dict[str, Any]:
-    """Settings of the paper as parameters of `tanager.TANClassifier`.
+    """Settings of the paper as options of `tanager.TANClassifier`.
 
     Parameters
     ----------
     dataset : {"letter", "satimage", "usps", "mnist"}, optional
         Adds the batch size of that data set.
     method : {"subset", "all"}, optional
-        Adds the best configuration that the authors found for that data set, with the search space and the
-        hyperparameters of the loss: TAN Subset with K = 8, or TAN All (letter and satimage only). They were selected
-        on the test rows.
+        Adds the authors' best configuration for that data set, its search space and the hyperparameters of its loss:
+        TAN Subset with K = 8, or TAN All (letter and satimage only). They were selected on the test rows.
 
     Returns
     -------
-    settings : dict
+    dict
+        The option "parameters", and with ``method`` also the option "structure".
 
     Examples
     --------
-    >>> paper_settings("satimage")["batch_size"]
+    >>> paper_settings("satimage")["parameters"].batch_size
     50
     >>> paper_settings("letter", "subset")["structure"]
     ParentSets(n_features=16, n_candidates=108, is_ordered=True)
     """
-    settings: dict[str, Any] = {
-        "parameters": "gradient",
-        "loss": "hybrid",
-        "epochs": 500,
-        "learning_rate": 3e-2,
-        "learning_rate_decay": 1e-3,
-        "structure_learning_rate": 1e-3,
-        "tau": (10.0, 0.1),
-        "optimiser": "dense",
-    }
+    parameters = GradientDescent(
+        loss=Hybrid(),
+        epochs=500,
+        learning_rate=3e-2,
+        learning_rate_decay=1e-3,
+        structure_learning_rate=1e-3,
+        tau=(10.0, 0.1),
+        optimiser="dense",
+    )
     if dataset is None:
         if method is not None:
-            raise ValueError("method needs a dataset")
-        return settings
-    if dataset not in BATCH_SIZES:
-        raise ValueError(f"dataset must be one of {', '.join(BATCH_SIZES)}, got {dataset!r}")
-    settings["batch_size"] = BATCH_SIZES[dataset]
-    return settings if method is None else settings | _best_configuration(dataset, method)
+            raise ValueError("method requires a dataset")
+        return {"parameters": parameters}
+    check_choice("dataset", dataset, BATCH_SIZES)
+    parameters = parameters.set_params(batch_size=BATCH_SIZES[dataset])
+    if method is None:
+        return {"parameters": parameters}
+    structure, loss = _best_configuration(dataset, method)
+    return {"structure": structure, "parameters": parameters.set_params(loss=loss)}
 
 
-def _best_configuration(dataset: str, method: str) -> dict[str, Any]:
+def _best_configuration(dataset: str, method: str) -> tuple[ParentSets, Hybrid]:
+    check_choice("method", method, ("subset", "all"))
     draws = published_draws(_N_FEATURES[dataset])
     if method == "subset":
         ordering, draw, number = BEST_SUBSET[dataset]
         structure = draws.subset(ordering, draw, 8)
         lam, gamma, eta = draws.setting_2[number]
-    elif method == "all":
+    else:
         if dataset not in BEST_ALL:
             raise ValueError(f"TAN All was published for {' and '.join(BEST_ALL)} only, not for {dataset}")
         ordering, number = BEST_ALL[dataset]
         structure = all_candidates(draws.orderings[ordering])
         lam, gamma, eta = draws.setting_1[number]
-    else:
-        raise ValueError(f"method must be 'subset' or 'all', got {method!r}")
-    return {"structure": structure, "lam": float(lam), "gamma": float(gamma), "eta": float(eta)}
+    return structure, Hybrid(float(lam), float(gamma), float(eta))

@@ -1,4 +1,4 @@
-"""One run: from a spec to its result, with nothing else read or written."""
+"""One run: from a spec to its result. Nothing else is read or written."""
 
 from __future__ import annotations
 
@@ -18,27 +18,29 @@ from tanager.experiments.methods import find_method
 from tanager.experiments.published import paper_settings
 from tanager.experiments.spaces import count_recovered, search_space, tree_information
 from tanager.experiments.spec import RunSpec
+from tanager.learning import Counts, GradientDescent
+from tanager.losses import Hybrid, NegativeLogLikelihood
 
-# The same rows are held back in every run, so that configurations are compared on equal terms.
+# Every run holds out the same rows, so that configurations are compared on equal terms.
 _VALIDATION_SEED = 0
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found. Times do not count when results are compared.
+    """The result of a run. Comparisons ignore the times.
 
     Attributes
     ----------
     test_error : float
-        Share of the test rows that are misclassified, after the last epoch.
+        Fraction of the test rows that are misclassified, after the last epoch.
     validation_error : float or None
-        The same of the rows held back, if there are any.
+        The same for the held-out rows, if there are any.
     parents : tuple of int
         Extra parent of each feature, -1 for none.
     recovered : (int, int) or None
-        For the recovery experiment: edges of the Chow-Liu tree that were found, and all its edges.
+        In the recovery experiment: the number of edges of the Chow-Liu tree that were found, and of all its edges.
     seconds, cpu_seconds : float
-        For fitting: by the clock, and of processor time.
+        Wall-clock time and processor time of the fit.
     """
 
     test_error: float
@@ -74,7 +76,7 @@ def run_spec(spec: RunSpec) -> Result:
     Returns
     -------
     Result
-        A function of the spec alone, but for its times.
+        Determined by the spec alone, except for its times.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def run_spec(spec: RunSpec) -> Result:
     True
     """
     data = load_dataset(spec.dataset, spec.fold)
-    X, y, held_back = _hold_back(data, spec.validation_share)
+    X, y, held_out = _hold_out(data, spec.validation_share)
 
     @cache
     def information() -> FloatArray:
@@ -91,10 +93,10 @@ def run_spec(spec: RunSpec) -> Result:
 
     classifier = TANClassifier(
         search_space(spec, data, information),
+        _parameters(spec),
         categorical_features=np.ones(data.n_features, dtype=bool),
         random_state=spec.seed,
         n_jobs=1,
-        **_parameters(spec),
     )
     start, cpu_start = time.perf_counter(), time.process_time()
     classifier.fit(X, y)
@@ -102,7 +104,7 @@ def run_spec(spec: RunSpec) -> Result:
     parents = np.asarray(classifier.parents_)
     return Result(
         test_error=_error(classifier, data.X_test, data.y_test),
-        validation_error=None if held_back is None else _error(classifier, *held_back),
+        validation_error=None if held_out is None else _error(classifier, *held_out),
         parents=tuple(parents.tolist()),
         recovered=count_recovered(parents, information()) if spec.method == "recover" else None,
         seconds=seconds,
@@ -110,10 +112,10 @@ def run_spec(spec: RunSpec) -> Result:
     )
 
 
-def _hold_back(
+def _hold_out(
     data: Dataset, share: float
 ) -> tuple[NDArray[Any], NDArray[Any], tuple[NDArray[Any], NDArray[Any]] | None]:
-    """Rows to train on and rows held back, the same share of each class."""
+    """Training rows and held-out rows, the same fraction of each class."""
     if share == 0:
         return data.X_train, data.y_train, None
     rng = np.random.RandomState(_VALIDATION_SEED)
@@ -125,18 +127,19 @@ def _hold_back(
     return data.X_train[~is_held], data.y_train[~is_held], held
 
 
-def _parameters(spec: RunSpec) -> dict[str, Any]:
-    """Parameters of the classifier: the paper's settings, and what the spec says."""
+def _parameters(spec: RunSpec) -> Counts | GradientDescent:
+    """How the parameters of a run are learned: the paper's settings with those of the spec."""
     method = find_method(spec.method)
     if not method.is_trained:
-        return {"parameters": "ml", "smoothing": 1.0}
-    names = ["learning_rate", "epochs", "batch_size", "structure_learning_rate", "optimiser"]
-    names += ["lam", "gamma", "eta"] if method.has_margin else []
-    loss = "hybrid" if method.has_margin else "nll"
-    return paper_settings() | {"loss": loss} | {name: getattr(spec, name) for name in names}
+        return Counts(smoothing=1.0)
+    names = ("learning_rate", "epochs", "batch_size", "structure_learning_rate", "optimiser")
+    options = {name: getattr(spec, name) for name in names}
+    loss = Hybrid(spec.lam, spec.gamma, spec.eta) if method.has_margin else NegativeLogLikelihood()  # type: ignore[arg-type]
+    parameters: GradientDescent = paper_settings()["parameters"]
+    return parameters.set_params(loss=loss, **options)
 
 
 def _error(classifier: TANClassifier, X: NDArray[Any], y: NDArray[Any]) -> float:
-    # Counted, so that the same errors are the same float whatever the summation.
+    # Counted as integers, so that the result does not depend on the order of summation.
     n_wrong = int((classifier.predict(X) != y).sum())
     return n_wrong / len(y)

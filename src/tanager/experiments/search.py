@@ -1,12 +1,12 @@
 """A search that is cheaper than the paper's grid: successive halving over the number of epochs, on validation error.
 
 Many configurations of the grid are trained for few epochs, the better third of them for three times as many, and so on
-(Jamieson and Talwalkar, 2016). What is left at the end is trained on all training rows. Each run has the full schedule
-of learning rate and temperature in the epochs it is given.
+(Jamieson and Talwalkar, 2016). The winner is trained on all training rows. Each run completes the full schedule of
+learning rate and temperature within its epochs.
 
-Rungs are lists of specs, so the search needs no memory of its own: what comes next follows from the store, and an
-interrupted search goes on where it was, with any engine. scikit-learn's halving search and Optuna keep their trials to
-themselves, which would be a second store and a second way to distribute runs.
+Rungs are lists of specs, so the search has no state of its own: the next step follows from the store, and an
+interrupted search resumes with any engine. scikit-learn's halving search and Optuna keep their own trials, which would
+mean a second store and a second way to distribute runs.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from tanager.experiments.store import Store
 
 @dataclass(frozen=True)
 class HalvingPlan:
-    """How many configurations are trained for how long.
+    """How many configurations are trained, and for how long.
 
     Attributes
     ----------
     n_configurations : int
-        At the start.
+        Number at the start.
     epochs : int
-        At the end.
+        Number of epochs of the last rung.
     n_rungs : int
     factor : int
-        By which the number of configurations falls and the number of epochs rises, from rung to rung.
+        From rung to rung, divides the number of configurations and multiplies the number of epochs.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class HalvingPlan:
 
     @property
     def n_epochs(self) -> int:
-        """Epochs of all runs that hold rows back."""
+        """Total epochs of the runs that hold out rows."""
         return sum(n * epochs for n, epochs in self.rungs)
 
 
@@ -72,7 +72,7 @@ class HalvingSearch:
     Attributes
     ----------
     configurations : sequence of RunSpec
-        To choose from, in the order in which ties are decided.
+        The candidates; the first wins ties.
     fold : int
     plan : HalvingPlan
     """
@@ -82,7 +82,7 @@ class HalvingSearch:
     plan: HalvingPlan
 
     def rung(self, number: int, store: Store) -> list[RunSpec]:
-        """Runs of a rung, from the results of the rung below; runs without a result drop out."""
+        """Runs of a rung, chosen by the results of the rung before; runs without a result drop out."""
         n_runs, epochs = self.plan.rungs[number]
         chosen = self.configurations if number == 0 else self._ranked(number - 1, store)
         return [
@@ -90,7 +90,7 @@ class HalvingSearch:
         ]
 
     def refit(self, store: Store) -> list[RunSpec]:
-        """The run on all training rows of what came out best; empty if the last rung has no result."""
+        """The winner's run on all training rows; empty if the last rung has no result."""
         ranked = self._ranked(self.plan.n_rungs - 1, store)
         return [replace(spec, validation_share=0.0) for spec in ranked[:1]]
 

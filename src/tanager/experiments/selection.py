@@ -1,11 +1,11 @@
-"""What the stored results say: Table 1 of the paper, selected as the paper did and on rows held back.
+"""Table 1 of the paper from stored results, selected as the paper did and on held-out rows.
 
-*Selected on test*, as in the paper, is the least test error of all configurations trained on all training rows, a mean
-over folds where there are several. It is too good: the test rows chose.
+*Selected on test*, as in the paper, is the lowest test error of all configurations trained on all training rows,
+averaged over folds. It is optimistic, because the test rows made the choice.
 
-*Selected on validation* takes, in each fold, the configuration with the least error on the training rows held back
-from it, and reports the test error of the same configuration trained on all training rows. Folds choose for themselves,
-because rows held back in one fold are test rows of another. Only configurations that have both runs take part.
+*Selected on validation* takes, in each fold, the configuration with the lowest error on its held-out training rows and
+reports the test error of the same configuration trained on all training rows. Each fold chooses separately, because
+held-out rows of one fold are test rows of another. Only configurations with both runs take part.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PAPER_ERRORS = {
     for method, error in zip(_COLUMNS, row, strict=True)
     if error is not None
 } | {("letter", "pseudo"): 7.98}
-"""Test errors in per cent that the paper reports, by data set and method."""
+"""Test errors reported in the paper, in per cent, by data set and method."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,13 @@ class Cell:
     ----------
     dataset, method : str
     paper : float or None
-        What the paper reports.
+        Reported in the paper.
     on_test : float or None
         Ours, selected on test.
     on_validation : float or None
         Ours, selected on validation.
     n_tested, n_validated : int
-        Configurations that have been trained on all training rows in every fold, and those that have been compared on
-        rows held back.
+        Number of configurations trained on all training rows in every fold, and number compared on held-out rows.
     best : RunSpec or None
         The configuration selected on test.
     """
@@ -69,7 +68,7 @@ class Cell:
 
     @property
     def gap(self) -> float | None:
-        """Ours, selected on test, minus the paper's; below zero is better."""
+        """Our error, selected on test, minus the paper's; negative is better."""
         return None if self.paper is None or self.on_test is None else self.on_test - self.paper
 
 
@@ -88,7 +87,7 @@ def table_cells(records: Iterable[Record], datasets: Iterable[str] | None = None
     ----------
     records : iterable of Record
     datasets : iterable of str, optional
-        By default the paper's four, and others that have results.
+        Defaults to the paper's four, and others that have results.
     """
     groups = _group(records)
     if datasets is None:
@@ -103,7 +102,7 @@ def table_cells(records: Iterable[Record], datasets: Iterable[str] | None = None
 
 
 def method_cell(records: Iterable[Record], dataset: str, method: str) -> Cell:
-    """The cell of one method, in the table or not."""
+    """The cell of one method, which need not be a column of Table 1."""
     return _cell(dataset, method, _group(records).get((dataset, method), {}))
 
 
@@ -113,9 +112,9 @@ def points_on_test(records: Iterable[Record], dataset: str, method: str) -> list
 
 
 def order_holds(cells: Iterable[Cell], dataset: str) -> bool | None:
-    """Whether naive Bayes errs most, and TAN Subset least, of NB, TAN Random, Chow-Liu and TAN Subset.
+    """Whether naive Bayes has the highest and TAN Subset the lowest error of NB, TAN Random, Chow-Liu and TAN Subset.
 
-    None if one of them is missing.
+    None if a result is missing.
     """
     errors = {cell.method: cell.on_test for cell in cells if cell.dataset == dataset}
     values = [errors.get(method) for method in ("nb", "random", "chow-liu", "subset")]
@@ -126,7 +125,7 @@ def order_holds(cells: Iterable[Cell], dataset: str) -> bool | None:
 
 
 class _Folds:
-    """Results of one configuration by fold: trained on all rows, and with rows held back."""
+    """Results of one configuration by fold: trained on all rows, and with held-out rows."""
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = replace(spec, fold=1, validation_share=0.0)
@@ -155,7 +154,7 @@ def _cell(dataset: str, method: str, group: dict[str, _Folds]) -> Cell:
     if METHODS[method].has_margin:
         on_validation = _select_on_validation(group, n_folds)
     else:
-        # There is nothing to choose between.
+        # There is nothing to select.
         on_validation = points[0].error if points else None
     return Cell(
         dataset=dataset,

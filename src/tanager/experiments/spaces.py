@@ -1,4 +1,4 @@
-"""From a run's choices to its search space (sections 4.2, 4.4, 4.5 and 4.6 of the paper)."""
+"""The search space of a run (sections 4.2, 4.4, 4.5 and 4.6 of the paper)."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def search_space(spec: RunSpec, data: Dataset, information: Callable[[], FloatAr
     spec : RunSpec
     data : Dataset
     information : callable
-        Gives the conditional mutual information of all pairs of features, (D, D), which methods with a Chow-Liu tree
-        need.
+        Returns the conditional mutual information of all pairs of features, (D, D), for methods with a Chow-Liu
+        tree.
     """
     make = _SPACES[spec.method]
     return make(spec, data, information)
 
 
 def tree_information(X: NDArray[np.uint8], y: NDArray[np.int64], cards: NDArray[np.int64]) -> FloatArray:
-    """Conditional mutual information of all pairs of features, (D, D), from the rows given."""
+    """Conditional mutual information of all pairs of features, (D, D)."""
     return conditional_mutual_information(X, y, np.ones(len(y)), cards)
 
 
 def count_recovered(parents: NDArray[np.int64], information: FloatArray) -> tuple[int, int]:
     """How many edges of the Chow-Liu tree a structure has, and how many the tree has.
 
-    An edge without information, such as one to a feature of one value, can be put anywhere and does not count.
+    Edges without information, such as those of a feature with a single value, are arbitrary and are not counted.
     """
     tree = maximum_spanning_tree(information)
     features = np.arange(len(tree))
@@ -124,7 +124,7 @@ def _recover(spec: RunSpec, data: Dataset, information: Callable[[], FloatArray]
 
 
 def _numbers(*choices: int | str | None) -> list[int]:
-    """Choices that the spec has checked to be there."""
+    """Choices as integers; the spec has checked that none is missing."""
     return [int(choice) for choice in choices if choice is not None]
 
 

@@ -1,7 +1,7 @@
-"""A run as a frozen value, whose identity is the hash of what it holds.
+"""A run as a frozen value, identified by the hash of its content.
 
-The same run has the same identity in every process and on every machine, so results can be stored by it, runs that are
-already stored can be left out, and two computers never do the same work.
+The same run has the same identity in every process and on every machine. Results are stored under it, stored runs are
+skipped, and two computers never repeat each other's work.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Self
 from tanager.datasets import find_entry
 from tanager.experiments.methods import Method, applies, find_method
 
-RECIPE = 1
-"""Number of the way in which a spec is turned into a result; raised when the same spec would give another result."""
+SPEC_VERSION = 1
+"""Raised when the same spec would give another result. Stored specs hold it as "recipe", which their hashes cover."""
 
 PAPER_EPOCHS = 500
 PAPER_STRUCTURE_RATE = 1e-3
@@ -34,32 +34,32 @@ N_DRAWS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
-    """Everything that determines a run. What a method does not use must be None.
+    """Everything that determines a run. Fields that the method does not use must be None.
 
     Attributes
     ----------
     dataset, method : str
-        Names, see `tanager.datasets.CATALOGUE` and `tanager.experiments.METHODS`.
+        Names from `tanager.datasets.CATALOGUE` and `tanager.experiments.METHODS`.
     fold : int
-        From 1.
+        Counted from 1.
     ordering : int or str or None
-        0 to 4, one of the published orderings, or "A", "B", "C" for images.
+        Number of a published ordering, 0 to 4, or "A", "B" or "C" for images.
     draw : int or None
-        Which of the draws of candidates, 0 to 9.
+        Number of the candidate draw, 0 to 9.
     max_parents : int or None
-        K, the largest number of candidate parents.
+        K, the maximum number of candidate parents.
     lam, gamma, eta : float or None
         Hyperparameters of the hybrid loss.
     learning_rate : float or None
-        Of the tables, in the first epoch.
+        Initial learning rate of the CPTs.
     epochs, batch_size : int or None
     structure_learning_rate : float or None
-        Of phi.
+        Learning rate of phi.
     optimiser : {"dense", "selected"} or None
     seed : int
-        Of initial parameters, order of rows and noise.
+        Seed of the initial parameters, the order of rows and the noise.
     validation_share : float
-        Share of the training rows that is held back to select on; 0 trains on all of them, as the paper did.
+        Held-out fraction of the training rows, used for selection; 0 trains on all rows, as the paper did.
 
     Examples
     --------
@@ -97,14 +97,14 @@ class RunSpec:
         self._check_ranges()
 
     def _check_presence(self, method: Method) -> None:
-        needed = {*method.choices}
+        required = {*method.choices}
         if method.is_trained:
-            needed |= {*_TRAINING}
+            required |= {*_TRAINING}
         if method.has_margin:
-            needed |= {*_MARGIN}
+            required |= {*_MARGIN}
         for name in ("ordering", "draw", "max_parents", *_MARGIN, *_TRAINING):
-            if (getattr(self, name) is not None) != (name in needed):
-                verb = "needs" if name in needed else "has no"
+            if (getattr(self, name) is not None) != (name in required):
+                verb = "requires" if name in required else "has no"
                 raise ValueError(f"method {self.method!r} {verb} {name}")
 
     def _check_whole(self, name: str, lowest: int) -> None:
@@ -123,7 +123,7 @@ class RunSpec:
             raise ValueError(f"{name} must be a finite number, got {value!r}")
         if value < 0 or (value == 0 and name in _POSITIVE):
             raise ValueError(f"{name} must be {'above 0' if name in _POSITIVE else 'at least 0'}, got {value!r}")
-        # Adding zero turns -0.0, which has another text, into 0.0.
+        # Adding zero turns -0.0, which prints differently, into 0.0.
         object.__setattr__(self, name, float(value) + 0.0)
 
     def _check_ranges(self) -> None:
@@ -145,17 +145,17 @@ class RunSpec:
             raise ValueError(f"max_parents must be below {entry.n_features}, the number of features of {self.dataset}")
 
     def to_json(self) -> str:
-        """The one text of this spec: sorted names, no spaces, floats in their shortest exact form."""
-        content: dict[str, Any] = {"recipe": RECIPE, **asdict(self)}
+        """The canonical text of this spec: sorted names, no spaces, floats in their shortest exact form."""
+        content: dict[str, Any] = {"recipe": SPEC_VERSION, **asdict(self)}
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read the text of a spec."""
         content = json.loads(text)
-        recipe = content.pop("recipe", None)
-        if recipe != RECIPE:
-            raise ValueError(f"the spec is of recipe {recipe}, and this version of tanager has recipe {RECIPE}")
+        version = content.pop("recipe", None)
+        if version != SPEC_VERSION:
+            raise ValueError(f"the spec has version {version}, but this tanager reads version {SPEC_VERSION}")
         unknown = content.keys() - {field.name for field in fields(cls)}
         if unknown:
             raise ValueError(f"a spec has no {', '.join(sorted(unknown))}")
@@ -168,10 +168,10 @@ class RunSpec:
 
     @cached_property
     def configuration(self) -> str:
-        """Identity of what is selected: the run without its fold and without its validation share."""
+        """Identity of the configuration that is selected: the run without its fold and its validation share."""
         return replace(self, fold=1, validation_share=0.0).key
 
     @property
     def is_full(self) -> bool:
-        """Whether all training rows are trained on, as in the paper."""
+        """Whether the run trains on all training rows, as in the paper."""
         return self.validation_share == 0

@@ -1,9 +1,9 @@
-"""Results on disk: an SQLite database that many processes may write to, and that survives being killed at any moment.
+"""Results on disk: an SQLite database that many processes may write to and that survives a kill at any moment.
 
-Each result is one transaction, keyed by the identity of its run, so it is there whole or not at all, and once. The file
-also holds the runs that were asked for, so that an interrupted command can be taken up without repeating its
-arguments. Write-ahead logging lets readers look while others write; it needs a disk of this machine, not a network
-drive. On a cluster only the process that hands out the runs writes.
+Each result is one transaction, keyed by the identity of its run, so it is stored completely or not at all, and only
+once. The file also lists the runs that were requested, so an interrupted command can resume without repeating its
+arguments. Write-ahead logging allows reading while others write; it requires a local disk, not a network drive. On a
+cluster, only the process that hands out the runs writes.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Store:
     Parameters
     ----------
     path : path-like
-        File, made if it is not there.
+        Created if it does not exist.
     must_exist : bool
-        Refuse to make the file.
+        Raise an error instead of creating the file.
 
     Examples
     --------
@@ -84,12 +84,12 @@ class Store:
                 raise
 
     def _prepare(self) -> None:
-        """Check whose file it is, and make the tables if it is new."""
+        """Check whose file it is, and create the tables if it is new."""
         run = self._connection.execute
-        # Before anything is written, so that a file that is not ours stays as it is.
+        # Before anything is written, so that a foreign file stays unchanged.
         is_new = self._check_version() == 0
         run("PRAGMA journal_mode = WAL")
-        # A result that was reported as stored outlives a power cut too.
+        # A result that was reported as stored survives a power cut, too.
         run("PRAGMA synchronous = FULL")
         if is_new:
             self._make_tables()
@@ -114,7 +114,7 @@ class Store:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         (n_tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application != _APPLICATION and (application, version, n_tables) != (0, 0, 0):
-            raise StoreError(f"{self.path} is a database of another program, not a store of tanager")
+            raise StoreError(f"{self.path} is a database of another program, not a tanager store")
         if version > SCHEMA_VERSION:
             raise StoreError(
                 f"{self.path} was written by a newer version of tanager (format {version}; this one knows format "
@@ -141,7 +141,7 @@ class Store:
         return bool(self._fetch("SELECT 1 FROM results WHERE key = ?", spec.key))
 
     def add(self, spec: RunSpec, result: Result) -> bool:
-        """Store a result in one transaction; False if there is one for this run already, which then stays."""
+        """Store a result in one transaction. If the run already has one, keep that and return False."""
         with self._explained("write"):
             cursor = self._connection.execute(
                 "INSERT OR IGNORE INTO results (key, spec, result) VALUES (?, ?, ?)",
@@ -160,12 +160,12 @@ class Store:
         return list({spec.key: spec for spec in specs if spec.key not in done}.values())
 
     def records(self) -> list[Record]:
-        """All runs of this recipe and their results, in the order of their identities."""
+        """All runs of this spec version with their results, ordered by identity."""
         rows = self._fetch("SELECT spec, result FROM results ORDER BY key")
         return [Record(spec, Result.from_json(result)) for text, result in rows for spec in _read(text)]
 
     def request(self, specs: Iterable[RunSpec]) -> None:
-        """Note runs that are wanted, in one transaction."""
+        """Record requested runs, in one transaction."""
         with self._explained("write"):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -179,7 +179,7 @@ class Store:
                 raise
 
     def outstanding(self) -> list[RunSpec]:
-        """Runs that are wanted and have no result, in the order they were asked for."""
+        """Requested runs that have no result yet, in the order in which they were requested."""
         rows = self._fetch(
             "SELECT spec FROM requests WHERE key NOT IN (SELECT key FROM results) ORDER BY requests.rowid"
         )
@@ -191,7 +191,7 @@ class Store:
 
     @contextmanager
     def _explained(self, verb: str) -> Iterator[None]:
-        """Turn errors of the database and the disk into a message for people."""
+        """Turn errors of the database and the disk into readable messages."""
         try:
             yield
         except sqlite3.Error as error:
@@ -206,13 +206,13 @@ _REASONS = {
     "SQLITE_IOERR_WRITE": "the disk is full or failing; what was stored before is safe",
     "SQLITE_NOTADB": "it is not a database",
     "SQLITE_BUSY": "another process has kept it locked for a minute",
-    "SQLITE_READONLY": "it may not be written to",
-    "SQLITE_CANTOPEN": "there is no such folder, or it may not be opened",
+    "SQLITE_READONLY": "it is write-protected",
+    "SQLITE_CANTOPEN": "there is no such folder, or access is denied",
 }
 
 
 def _read(text: str) -> list[RunSpec]:
-    """The spec of a text, or nothing if it is of another recipe and so cannot be compared with ours."""
+    """The spec of a text, or nothing if it has another version and so cannot be compared with ours."""
     try:
         return [RunSpec.from_json(text)]
     except ValueError:

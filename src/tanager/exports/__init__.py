@@ -1,4 +1,4 @@
-"""Fitted classifiers for other programs."""
+"""Exports of fitted classifiers to other programs and formats."""
 
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ __all__ = [
     "to_xmlbif",
 ]
 
-# Imported when asked for, so that the command line can list the formats without waiting for scikit-learn.
+# Imported on first use, so that the command line can list the formats without waiting for scikit-learn.
 _HOMES = {
     "BitWidthCurve": "integers",
     "IntegerClassifier": "integers",

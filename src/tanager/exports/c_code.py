@@ -1,7 +1,7 @@
-"""A classifier as one C99 header: integer tables, a loop that adds them up, and functions from cells to codes.
+"""A classifier as one C99 header: integer CPTs, a loop that sums them, and functions from cells to codes.
 
-The code needs nothing but <stdint.h>, <stddef.h> and <string.h>, no floating-point numbers to classify codes and no
-memory beyond a few variables. `tanager.exports.quantise` makes its twin in Python, which gives the same integers.
+The code requires only <stdint.h>, <stddef.h> and <string.h>, no floating-point arithmetic to classify codes and no
+memory beyond a few variables. `tanager.exports.quantise` is its twin in Python, which gives the same integers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tanager.exports.integers import IntegerClassifier, quantise
 from tanager.exports.tables import check_fitted
 from tanager.files import written_whole
 
-_LONGEST_TEXT = 4095  # bytes of a text that every C99 compiler takes
-_PLAIN = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\?')  # two question marks may begin a trigraph
+_LONGEST_TEXT = 4095  # bytes of a string literal that every C99 compiler accepts
+_PLAIN = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\?')  # two question marks may start a trigraph
 
 _FUNCTIONS = """\
-/* Code of a number: its bin, or its place among the categories. NaN is a missing cell. */
+/* Code of a number: its bin, or its index among the categories. NaN is a missing cell. */
 static inline {name}_code {name}_encode_number(size_t feature, double x)
 {{
     size_t k, n = 0;
@@ -45,7 +45,7 @@ static inline {name}_code {name}_encode_number(size_t feature, double x)
     return {name}_cards[feature];
 }}
 
-/* Code of a text in UTF-8: its place among the categories. A null pointer is a missing cell. */
+/* Code of a UTF-8 string: its index among the categories. A null pointer is a missing cell. */
 static inline {name}_code {name}_encode_text(size_t feature, const char *text)
 {{
     size_t k;
@@ -75,7 +75,7 @@ static inline void {name}_scores(const {name}_code *codes, int32_t *scores)
             continue; /* unknown */
         }}
         if (parent < {upper}_N_FEATURES) {{
-            /* The last line is for an unknown parent. */
+            /* The last entry is for an unknown parent. */
             const size_t last = {name}_cards[parent], y = codes[parent];
             line += (y < last ? y : last) * card * {upper}_N_CLASSES;
         }}
@@ -86,7 +86,7 @@ static inline void {name}_scores(const {name}_code *codes, int32_t *scores)
     }}
 }}
 
-/* Number of the most probable class, the first of equal ones. A code of {name}_cards[feature] or more is unknown. */
+/* Number of the most probable class, the first in case of ties. Codes from {name}_cards[feature] on are unknown. */
 static inline int {name}_predict(const {name}_code *codes)
 {{
     int32_t scores[{upper}_N_CLASSES];
@@ -103,7 +103,7 @@ static inline int {name}_predict(const {name}_code *codes)
 
 
 def to_c(clf: Any, path: Path | str, bits: int = 8, name: str = "tanager_model") -> None:
-    """Write a classifier as a C header that needs no other file.
+    """Write a classifier as a self-contained C header.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ def to_c(clf: Any, path: Path | str, bits: int = 8, name: str = "tanager_model")
         An ensemble must average log-probabilities (``combine="log"``).
     path : path
     bits : int, 1 to 16
-        Bits of a parameter. Up to 8 each takes a byte, more take two. `bit_width_curve` shows what they cost.
+        Bits per parameter. Up to 8 bits take one byte, more take two. `bit_width_curve` shows the effect on the error.
     name : str
-        What all names in the header begin with; those of constants in capitals.
+        Prefix of all names in the header, in capitals for constants.
 
     Examples
     --------
@@ -142,10 +142,10 @@ def to_c(clf: Any, path: Path | str, bits: int = 8, name: str = "tanager_model")
 
 
 def _opening(integer: IntegerClassifier, name: str) -> str:
-    """Guard, sizes, and types."""
+    """Include guard, sizes and types."""
     upper = name.upper()
     return f"""\
-/* A Bayesian network classifier in integers of {integer.bits} bits, written by tanager.
+/* A Bayesian network classifier in {integer.bits}-bit integers, written by tanager.
  *
  * Codes of a row come from {name}_encode_number and {name}_encode_text, one for each feature; then
  *
@@ -170,7 +170,7 @@ def _opening(integer: IntegerClassifier, name: str) -> str:
 typedef {_c_type(int(integer.cards.max()))} {name}_code;
 typedef {_c_type(2**integer.bits - 1)} {name}_penalty;
 
-/* No sum of penalties overflows; this does not compile if one could. */
+/* Compilation fails here if a sum of penalties could overflow. */
 typedef char {name}_no_overflow[{upper}_LARGEST_SUM <= INT32_MAX ? 1 : -1];
 """
 
@@ -189,17 +189,17 @@ def _input_tables(columns: Iterable[NumericColumn | CategoryColumn], labels: lis
         [
             _names(f"{name}_feature_name", labels),
             _array(code, f"{name}_cards", [column.card for column in columns]),
-            "/* Code of a missing cell: that of its own, or unknown. */",
+            "/* Code of a missing cell: its own code, or unknown. */",
             _array(code, f"{name}_missing", [column.card - column.has_missing for column in columns]),
             _array("uint8_t", f"{name}_is_numeric", [int(isinstance(column, NumericColumn)) for column in columns]),
-            '/* A number has the code "how many cuts are not above it". */',
+            "/* The code of a number is the number of cuts at or below it. */",
             _array("double", f"{name}_cuts", _flat(cuts)),
             _array("uint32_t", f"{name}_cut_ptr", _pointers(cuts)),
             "/* Categories that are numbers, and their codes. */",
             _array("double", f"{name}_numbers", [value for value, _ in _flat(numbers)]),
             _array(code, f"{name}_number_codes", [value for _, value in _flat(numbers)]),
             _array("uint32_t", f"{name}_number_ptr", _pointers(numbers)),
-            "/* Categories that are texts, and their codes. */",
+            "/* Categories that are strings, and their codes. */",
             _array("char *const", f"{name}_texts", [value for value, _ in _flat(texts)] or ["NULL"]),
             _array(code, f"{name}_text_codes", [value for _, value in _flat(texts)]),
             _array("uint32_t", f"{name}_text_ptr", _pointers(texts)),
@@ -213,11 +213,11 @@ def _model_tables(integer: IntegerClassifier, class_names: list[str], name: str)
     return "\n".join(
         [
             _names(f"{name}_class_name", class_names),
-            "/* Each term of the sum has a child and a parent; a parent that is no feature is none. */",
+            "/* Each term of the sum has a child and a parent; the parent N_FEATURES means none. */",
             _array(index, f"{name}_child", integer.child.tolist()),
             _array(index, f"{name}_parent", integer.parent.tolist()),
             _array("uint32_t", f"{name}_offset", integer.offset[:-1].tolist()),
-            "/* Penalties: how far below the best class, in steps; [parent][child][class] for each term. */",
+            "/* Penalties: distance from the best class, in steps; [parent][child][class] for each term. */",
             _array(f"{name}_penalty", f"{name}_prior", integer.prior.tolist()),
             _array(f"{name}_penalty", f"{name}_tables", integer.penalties.tolist()),
         ]
@@ -225,7 +225,7 @@ def _model_tables(integer: IntegerClassifier, class_names: list[str], name: str)
 
 
 def _coded_values(column: CategoryColumn) -> list[tuple[Any, int]]:
-    """The values of a category with their codes; pooled ones share one."""
+    """The values of a categorical column with their codes; pooled values share one."""
     kept = column.categories.tolist()
     return [*zip(kept, range(len(kept)), strict=True), *((value, len(kept)) for value in column.pooled.tolist())]
 
@@ -239,7 +239,7 @@ def _flat(lists: list[list[Any]]) -> list[Any]:
 
 
 def _pointers(lists: list[list[Any]]) -> list[int]:
-    """Where each list begins in the flat one, and where the last ends."""
+    """Start of each list in the flat one, and the end of the last."""
     return np.cumsum([0, *map(len, lists)]).tolist()
 
 
@@ -249,7 +249,7 @@ def _c_type(largest: int) -> str:
 
 
 def _array(kind: str, name: str, values: list[Any]) -> str:
-    """Definition of a constant array; one zero stands in for an empty one, which C does not have."""
+    """Definition of a constant array; an empty one has a single zero, since C has no empty arrays."""
     lines, line = [], "   "
     for value in values or [0]:
         text = f" {value!r}," if not isinstance(value, str) else f" {value},"
@@ -262,14 +262,14 @@ def _array(kind: str, name: str, values: list[Any]) -> str:
 
 
 def _names(function: str, labels: list[str]) -> str:
-    """A function from a number to a text: unlike an array it may go unused without a warning."""
+    """A function from a number to a string: unlike an array, it causes no warning if unused."""
     array = _array("char *const", "names", [_c_text(label, None) for label in labels])
     inner = "\n".join(f"    {line}" for line in array.split("\n"))
     return f"static inline const char *{function}(int number)\n{{\n{inner}\n    return names[number];\n}}"
 
 
 def _c_text(value: str | bytes, column: str | None) -> str:
-    """A C literal of a text in UTF-8; one that must be compared may hold no zero and must fit every compiler."""
+    """A C literal in UTF-8; texts of a column are compared, so they must fit and contain no zero."""
     content = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
     if column is not None and (b"\0" in content or len(content) > _LONGEST_TEXT):
         raise ValueError(

@@ -1,6 +1,6 @@
-"""One entry for every file format: which there are, which ending is which, and which options each takes.
+"""One entry point for all file formats, with their file name extensions and options.
 
-Functions are imported when they are asked for, so that listing the formats waits for nothing.
+Functions are imported on first use, so listing the formats is fast.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Format(NamedTuple):
     ----------
     description : str
     endings : tuple of str
-        Endings of its files, with the dot.
+        File name extensions, with the dot.
     module, function : str
-        Where its function is. It takes the classifier and options, and returns text or an ONNX model; or it takes the
-        classifier, a path and options, and writes the whole file itself.
+        Location of its function, which takes the classifier and options and returns text or an ONNX model; or takes
+        the classifier, a path and options and writes the file itself.
     """
 
     description: str
@@ -33,7 +33,7 @@ class Format(NamedTuple):
     function: str
 
     def load(self) -> Callable[..., Any]:
-        """The function."""
+        """Import the function."""
         function: Callable[..., Any] = getattr(import_module(f"tanager.exports.{self.module}"), self.function)
         return function
 
@@ -45,8 +45,8 @@ class Format(NamedTuple):
 FORMATS = {
     "bif": Format("Bayesian network, BIF", (".bif",), "pgmpy_network", "to_bif"),
     "xmlbif": Format("Bayesian network, XMLBIF", (".xmlbif", ".bifxml", ".xml"), "pgmpy_network", "to_xmlbif"),
-    "onnx": Format("ONNX model, from cells of a table to class and probabilities", (".onnx",), "onnx_model", "to_onnx"),
-    "c": Format("C header of integer tables", (".h", ".c"), "c_code", "to_c"),
+    "onnx": Format("ONNX model, from raw columns to class and probabilities", (".onnx",), "onnx_model", "to_onnx"),
+    "c": Format("C header with integer parameters", (".h", ".c"), "c_code", "to_c"),
     "graphml": Format("structure alone, GraphML", (".graphml",), "networkx_graph", "to_graphml"),
     "dot": Format("structure alone, for Graphviz", (".dot", ".gv"), "networkx_graph", "to_dot"),
 }
@@ -60,10 +60,10 @@ def export(clf: Any, path: str | Path, to: str | None = None, **options: Any) ->
     ----------
     clf : TANClassifier or TANEnsembleClassifier
     path : str or Path
-        The file appears when it is complete.
+        The file appears only when it is complete.
     to : str, optional
-        Name of the format: "bif", "xmlbif", "onnx", "c", "graphml" or "dot"; if not given, the ending of the path says
-        which.
+        Name of the format: "bif", "xmlbif", "onnx", "c", "graphml" or "dot". Defaults to the format of the file name
+        extension.
     **options
         Options of the format's function, for instance ``target="species"`` for "bif".
 
@@ -101,7 +101,7 @@ def export(clf: Any, path: str | Path, to: str | None = None, **options: Any) ->
 
 
 def format_of(path: str | Path) -> str:
-    """Name of the format that the ending of a path stands for.
+    """Name of the format that belongs to the extension of a path.
 
     >>> format_of("model.BIF")
     'bif'

@@ -1,10 +1,10 @@
-"""What is said when the package that an export needs is not installed."""
+"""The error for an export whose package is not installed."""
 
 from __future__ import annotations
 
 
 def needs_extra(package: str) -> ImportError:
-    """The error for a package that is missing.
+    """The error for a missing package.
 
     >>> needs_extra("onnx")
     ImportError("this export needs onnx; pip install 'tanager[exports]'")

@@ -1,9 +1,9 @@
-"""A classifier in integers: log-probabilities as multiples of one step, as few bits each as the user chooses.
+"""Quantised classifiers: log-probabilities as multiples of one step, with as few bits as the user chooses.
 
 Bayesian network classifiers classify well with few bits for each parameter (Tschiatschek and Pernkopf, 2015, On
-Bayesian network classifiers with reduced precision parameters). What is classified by is a sum of D + 1 table lines,
-and a constant added to a line does not change which class wins. So the largest log-probability of each line is taken
-off, what is left is never positive, and its size is rounded to a multiple of the step: a penalty of 0 to 2**bits - 1.
+Bayesian network classifiers with reduced precision parameters). The score of a class is a sum over D + 1 CPT rows,
+and a constant added to a row does not change which class wins. So the largest log-probability of each row is
+subtracted, and the absolute value of the rest is rounded to a multiple of the step: a penalty of 0 to 2**bits - 1.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from tanager.model import Network
 from tanager.structure import topological_order
 
 MAX_BITS = 16
-_LARGEST_SUM = 2**31 - 1  # of the 32-bit integers that penalties are added up in
-_SAMPLE = 100_000  # penalties that are enough to choose the step by
-_FLOOR = 0.01  # weight of penalties as such, beside how often they are met
+_LARGEST_SUM = 2**31 - 1  # penalties are summed in 32-bit integers
+_SAMPLE = 100_000  # number of penalties that suffices to choose the step
+_FLOOR = 0.01  # minimum weight of penalties, however rarely they are used
 
 
 class Term(NamedTuple):
-    """A table of the sum: lines for each value of the parent and of the child.
+    """A term of the sum: a CPT with rows for each value of the parent and of the child.
 
-    The last line of a child with a parent is for a parent that is unknown.
+    For a child with a parent, the last entry of the first axis is for an unknown parent.
     """
 
     child: int
@@ -38,22 +38,22 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class IntegerClassifier:
-    """A classifier over codes that adds up small integers; made by `quantise`.
+    """A classifier over codes that sums small integers; made by `quantise`.
 
     Attributes
     ----------
     bits : int
     step : float
-        What one unit of a penalty stands for, in nats.
+        Size of one unit of a penalty, in nats.
     cards : int64 array of shape (D,)
         Number of values of each feature.
     child, parent : int64 arrays of shape (S,)
-        Of each term of the sum; the parent is D where there is none.
+        Of each term of the sum; the parent is D if there is none.
     offset : int64 array of shape (S + 1,)
-        Where the table of each term begins in `penalties`.
+        Start of each term's CPT in `penalties`.
     penalties : uint8 or uint16 array
-        Tables one after the other, each read as ``[x_parent, x_child, c]``. A table with a parent has one more line for
-        each value of the child, read where the parent is unknown.
+        CPTs in sequence, each ``[x_parent, x_child, c]``. With a parent, the first axis has one more entry, for an
+        unknown parent.
     prior : array of shape (C,)
         Penalties of the classes.
     """
@@ -78,15 +78,15 @@ class IntegerClassifier:
         return block.reshape(-1, self.cards[self.child[term]], self.n_classes)
 
     def largest_sum(self) -> int:
-        """The most that penalties can add up to."""
+        """The largest possible sum of penalties."""
         largest = [int(self.table(term).max()) for term in range(len(self.child))]
         return int(self.prior.max()) + sum(largest)
 
     def scores(self, codes: IntArray) -> NDArray[np.int32]:
         """Negative sum of the penalties of each row and class, int32[N, C].
 
-        A code of at least the number of values of its feature is unknown. The term of an unknown child is left out;
-        where only the parent is unknown, the last line of the table stands for p(child | class).
+        Codes from the number of values of their feature on are unknown. The term of an unknown child is left out; if
+        only the parent is unknown, the last entry of the first axis is p(child | class).
         """
         known = np.minimum(codes, self.cards)
         scores = np.repeat(-self.prior.astype(np.int32)[None], len(codes), axis=0)
@@ -97,7 +97,7 @@ class IntegerClassifier:
         return scores
 
     def predict(self, codes: IntArray) -> NDArray[np.int64]:
-        """Number of the class of the largest score of each row, the first of equal ones."""
+        """Number of the class with the largest score of each row, the first in case of ties."""
         return self.scores(codes).argmax(axis=1)
 
 
@@ -105,24 +105,24 @@ class BitWidthCurve(NamedTuple):
     """Errors over bit widths; made by `bit_width_curve`."""
 
     bits: NDArray[np.int64]
-    error: FloatArray  # share of rows misclassified, for each width
-    full_error: float  # with the classifier's own parameters
+    error: FloatArray  # fraction of rows misclassified, for each width
+    full_error: float  # with the unrounded parameters
 
 
 def quantise(clf: Any, bits: int = 8) -> IntegerClassifier:
-    """Round the parameters of a fitted classifier to integers of a few bits.
+    """Round the parameters of a fitted classifier to integers with few bits.
 
     Parameters
     ----------
     clf : TANClassifier or TANEnsembleClassifier
         An ensemble must average log-probabilities (``combine="log"``).
     bits : int, 1 to 16
-        Bits of a parameter.
+        Bits per parameter.
 
     Returns
     -------
     IntegerClassifier
-        It gives, row for row, the classes of the C code that `to_c` writes.
+        Predicts the same classes as the C code that `to_c` writes.
 
     Examples
     --------
@@ -158,20 +158,18 @@ def quantise(clf: Any, bits: int = 8) -> IntegerClassifier:
         prior=rounded[-1],
     )
     if integer.largest_sum() > _LARGEST_SUM:
-        raise ValueError(
-            f"the {len(terms)} terms of {bits} bits add up to more than 32-bit integers hold: use fewer bits"
-        )
+        raise ValueError(f"sums of {len(terms)} terms with {bits} bits may overflow 32-bit integers: use fewer bits")
     return integer
 
 
 def bit_width_curve(clf: Any, X: Any, y: Any, bits: Iterable[int] = range(1, MAX_BITS + 1)) -> BitWidthCurve:
-    """Errors of the classifier with parameters of each number of bits.
+    """Error of the classifier for each number of bits per parameter.
 
     Parameters
     ----------
     clf : TANClassifier or TANEnsembleClassifier
     X, y
-        Rows that the classifier was not trained on, and their classes.
+        Held-out rows and their classes.
     bits : iterable of int
 
     Returns
@@ -196,15 +194,13 @@ def bit_width_curve(clf: Any, X: Any, y: Any, bits: Iterable[int] = range(1, MAX
 
 
 def _terms_of(clf: Any) -> tuple[list[Term], FloatArray]:
-    """Terms of the sum that a classifier is, those of the same child and parent added up, and its log prior."""
+    """Terms of a classifier's log-joint, merged if child and parent are the same, and its log prior."""
     if getattr(clf, "combine", "log") != "log":
-        raise ValueError(
-            "an ensemble that averages probabilities is not a sum of tables: export one with combine='log'"
-        )
+        raise ValueError("an ensemble that averages probabilities is not a sum of CPTs: export one with combine='log'")
     networks = [member.network_ for member in getattr(clf, "estimators_", [clf])]
     if any(network.has_pairs for network in networks):
         raise ValueError(
-            "features with two extra parents cannot be exported as integer tables; fit with another structure than "
+            "features with two extra parents cannot be exported as integers; fit with another structure than "
             "'k-dependence', or export as ONNX"
         )
     merged: dict[tuple[int, int], FloatArray] = {}
@@ -217,7 +213,7 @@ def _terms_of(clf: Any) -> tuple[list[Term], FloatArray]:
 
 
 def _network_terms(network: Network) -> list[Term]:
-    """Tables of a network, with lines for unknown parents."""
+    """CPTs of a network, with entries for unknown parents."""
     is_network = network.is_bayesian_network
     order = topological_order(network.parents) if is_network else np.arange(network.n_features)
     marginal: dict[int, FloatArray] = {}  # p(x | c) of each feature, [x, c]
@@ -229,7 +225,7 @@ def _network_terms(network: Network) -> list[Term]:
             table = np.exp(log_table)
             marginal[i] = table[0] if j < 0 else np.einsum("pc,pic->ic", marginal[j], table)
         if j >= 0:
-            # In a cycle there is no marginal: zeros leave the term out, as the classifier itself does.
+            # With a cycle there are no marginals: zeros skip the term, as the classifier itself does.
             extra = np.log(marginal[i]) if is_network else np.zeros(log_table.shape[1:])
             log_table = np.concatenate([log_table, extra[None]])
         terms[i] = Term(i, j, log_table)
@@ -237,17 +233,17 @@ def _network_terms(network: Network) -> list[Term]:
 
 
 def _below_best(log_table: FloatArray) -> FloatArray:
-    """How far each class is below the best of its line, from 0 up."""
+    """Distance of each class from the best class of its row, at least 0."""
     distance: FloatArray = log_table.max(axis=-1, keepdims=True) - log_table
     return distance
 
 
 def _best_range(terms: list[Term], sizes: list[FloatArray], largest: int) -> float:
-    """The largest size that is told from larger ones; rounding loses least with it.
+    """The clipping point that minimises the rounding error.
 
-    With few bits it pays to cut off rare large sizes so that common ones are rounded less. Sizes are weighted by how
-    often their line is met if the values of the parent are equally frequent; a little weight goes to all alike, so that
-    with many bits nothing is cut off.
+    With few bits it pays to clip rare large sizes so that common ones are rounded less. Sizes are weighted by how often
+    their row is used if the values of the parent are equally frequent; a small weight for all of them ensures that
+    nothing is clipped with many bits.
     """
     weights = []
     for term in terms:
@@ -258,7 +254,7 @@ def _best_range(terms: list[Term], sizes: list[FloatArray], largest: int) -> flo
     values, weight = np.concatenate([size.ravel() for size in sizes]), np.concatenate(weights)
     top = float(values.max())
     if top == 0.0:
-        return float(largest)  # all classes are alike everywhere: any step will do
+        return float(largest)  # all classes are equal everywhere: any step will do
     if values.size > _SAMPLE:
         chosen = np.append(np.random.default_rng(0).choice(values.size, _SAMPLE), values.argmax())
         values, weight = values[chosen], weight[chosen]
@@ -268,6 +264,6 @@ def _best_range(terms: list[Term], sizes: list[FloatArray], largest: int) -> flo
 
 
 def _rounded(sizes: FloatArray, step: float, largest: int) -> FloatArray:
-    """Sizes as the nearest multiples of the step, the largest multiple for larger ones."""
+    """Sizes rounded to multiples of the step, and clipped to the largest multiple."""
     rounded: FloatArray = np.rint(sizes / step).clip(max=largest) * step
     return rounded

@@ -1,4 +1,4 @@
-"""The structure of a classifier as a graph of networkx, and as text in the languages GraphML and DOT."""
+"""The structure of a classifier as a networkx graph, and as GraphML and DOT text."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tanager.model import Network
 
 
 def to_networkx(clf: TANClassifier, target: str = "class", *, tables: bool = True) -> Any:
-    """Make a directed graph of the class and the features.
+    """Convert a classifier to a directed graph of the class and the features.
 
     Parameters
     ----------
     clf : TANClassifier
-        A pseudo-TAN gives a graph with its cycles.
+        The graph of a pseudo-TAN may have cycles.
     target : str, default="class"
-        Name of the class node; a number is put behind a feature with the same name.
+        Name of the class node; a feature with the same name gets a numeric suffix.
     tables : bool, default=True
-        Whether nodes carry ``values`` and ``cpt``. Without them all attributes are text and numbers, which formats of
-        graphs such as GraphML can hold.
+        Whether nodes have ``values`` and ``cpt``. Without them, all attributes are text and numbers, as graph formats
+        such as GraphML require.
 
     Returns
     -------
     networkx.DiGraph
         Nodes have ``kind`` ("class" or "feature"), ``n_values``, ``values`` (list of str) and ``cpt`` (nested lists:
-        ``[x_parent][x][c]`` for a feature, where a feature without extra parent has one ``x_parent``, and ``[c]`` for
-        the class). Edges have ``probability``, the learned probability of the parent; from the class it is 1.
+        ``[x_parent][x][c]`` for a feature, with one ``x_parent`` if it has no extra parent, and ``[c]`` for the
+        class). Edges have ``probability``, the learned probability of the parent; from the class it is 1.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def to_networkx(clf: TANClassifier, target: str = "class", *, tables: bool = Tru
 
 
 def to_graphml(clf: TANClassifier, target: str = "class") -> str:
-    """The structure, without tables, as a GraphML file; parameters as in `to_networkx`.
+    """The structure, without CPTs, as GraphML; parameters as in `to_networkx`.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def to_graphml(clf: TANClassifier, target: str = "class") -> str:
 
 
 def to_dot(clf: TANClassifier, target: str = "class") -> str:
-    """The structure, without tables, as text for Graphviz; parameters as in `to_networkx`.
+    """The structure, without CPTs, as DOT text for Graphviz; parameters as in `to_networkx`.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def to_dot(clf: TANClassifier, target: str = "class") -> str:
       "class" -> "x0" [probability="1.0"];
     }
     """
-    # Written here: networkx needs a second package for it, and one that does not quote every name.
+    # Written here, because networkx requires another package for it, which does not quote every name.
     graph = to_networkx(clf, target, tables=False)
     lines = [f"{_quoted(name)} {_dot_attributes(attributes)};" for name, attributes in graph.nodes(data=True)]
     lines += [

@@ -1,4 +1,4 @@
-"""Writing an ONNX graph down node by node."""
+"""Building an ONNX graph node by node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ML_DOMAIN = "ai.onnx.ml"
 
 
 class GraphWriter:
-    """Nodes and constants of a graph, or of a branch in one.
+    """Nodes and constants of a graph, or of a branch within one.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class GraphWriter:
         self._taken = set(taken)
 
     def branch(self) -> GraphWriter:
-        """A writer for a graph inside this one, whose names are different from the names of this one."""
+        """A writer for a subgraph, whose names differ from those of this graph."""
         inner = GraphWriter()
         inner._taken = self._taken
         return inner
@@ -41,7 +41,7 @@ class GraphWriter:
         return name
 
     def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Add a node with one output; returns the name of that."""
+        """Add a node with one output; returns the name of the output."""
         output = self._new_name(operator.lower())
         self.nodes.append(
             self.onnx.helper.make_node(operator, inputs, [output], output, domain=domain or None, **attributes)
@@ -49,26 +49,26 @@ class GraphWriter:
         return output
 
     def split(self, name: str, sizes: list[int], axis: int) -> list[str]:
-        """Add the division of a tensor into parts of the given sizes."""
+        """Add a split of a tensor into parts of the given sizes; returns their names."""
         outputs = [self._new_name("part") for _ in sizes]
         inputs = [name, self.constant(np.array(sizes, np.int64))]
         self.nodes.append(self.onnx.helper.make_node("Split", inputs, outputs, outputs[0], axis=axis))
         return outputs
 
     def rename(self, result: str, name: str) -> None:
-        """Give a result the name of an output."""
+        """Make a result an output of that name."""
         self.nodes.append(self.onnx.helper.make_node("Identity", [result], [name], name))
 
     def cast(self, name: str, dtype: Any) -> str:
-        """Add a conversion to a type of NumPy."""
+        """Add a conversion to a NumPy type."""
         return self.add("Cast", name, to=self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def mean(self, *inputs: str) -> str:
-        """Add the mean of matrices of doubles; onnxruntime has the operator Mean in single precision only."""
+        """Add the mean of matrices of doubles; onnxruntime supports Mean in single precision only."""
         return self.add("Mul", self.add("Sum", *inputs), self.constant(np.array(1.0 / len(inputs))))
 
     def choose(self, condition: str, branches: tuple[GraphWriter, GraphWriter], results: tuple[str, str]) -> str:
-        """Add the choice between two branches, for a true and for a false condition; both give a matrix of doubles."""
+        """Add a conditional with branches for true and false; both return a matrix of doubles."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
         names = [f"{name}_{kind}" for name, kind in zip(results, ("then", "else"), strict=True)]
         graphs = [
@@ -92,7 +92,7 @@ class GraphWriter:
 
 
 def import_onnx() -> Any:
-    """The package onnx, or an error that says how to get it."""
+    """Import onnx; the error says how to install it."""
     try:
         import onnx
     except ImportError:

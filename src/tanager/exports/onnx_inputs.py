@@ -1,7 +1,7 @@
-"""The part of an ONNX graph from cells of a table to codes.
+"""The part of an ONNX graph from raw columns to codes.
 
-Numbers are compared with the cuts in double precision, as the encoder does, so that a number on a cut, or next to it,
-falls into the same bin. A missing number is NaN. Text is looked up; a missing text is a word that the user chooses.
+Numbers are compared with the cuts in double precision, as in the encoder, so that a number on a cut, or next to it,
+falls into the same bin. A missing number is NaN. Text is looked up; the user chooses a text that marks a missing cell.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Inputs(NamedTuple):
     ----------
     infos : list of onnx.ValueInfoProto
     codes : str
-        Name of the result int64[N, D] with code == card where unknown.
+        Name of the result int64[N, D] with code == card if unknown.
     """
 
     infos: list[Any]
@@ -39,7 +39,7 @@ def input_names(encoder: TableEncoder, outputs: Sequence[str]) -> list[str]:
 
 
 def write_code_input(graph: GraphWriter, encoder: TableEncoder, name: str) -> Inputs:
-    """One input of codes, int64[N, D]; codes that a column does not have are unknown."""
+    """One input of codes, int64[N, D]; codes out of range are unknown."""
     info = graph.onnx.helper.make_tensor_value_info(
         name, graph.onnx.TensorProto.INT64, ["N", len(encoder.columns)], "codes of the values; others are unknown"
     )
@@ -107,8 +107,7 @@ def _write_text_codes(graph: GraphWriter, column: CategoryColumn, label: str, na
         )
     if missing_text in codes:
         raise ValueError(
-            f"column {label!r} has the value {missing_text!r}, which is to stand for a missing cell: choose another "
-            "missing_text"
+            f"column {label!r} has the value {missing_text!r}, which marks a missing cell: choose another missing_text"
         )
     codes[missing_text] = column.card - column.has_missing
     return graph.add(
@@ -135,7 +134,7 @@ def _write_number_codes(graph: GraphWriter, columns: Sequence[_Column], labels: 
         values, shifts = zip(*(_number_categories(column, labels[index]) for index, column in categories), strict=True)
         cells = _write_cells(graph, numbers, [index for index, _ in categories])
         is_equal = graph.add("Equal", cells, graph.constant(_stacked(values)))
-        # A cell equals one category at most: the shift takes it from "unknown" to the code of that one.
+        # A cell equals at most one category: the shift leads from "unknown" to its code.
         table = graph.constant(np.nan_to_num(_stacked(shifts)).astype(np.int32))
         shift = graph.add("Where", is_equal, table, graph.constant(np.array(0, np.int32)))
         cards = np.array([column.card for _, column in categories], np.int64)
@@ -146,7 +145,7 @@ def _write_number_codes(graph: GraphWriter, columns: Sequence[_Column], labels: 
 
 
 def _number_categories(column: CategoryColumn, label: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The numbers that a category knows, and for each what leads from the code "unknown" to its code."""
+    """The numbers among the categories of a column, and the shift from the code "unknown" to the code of each."""
     exact = [*column.categories.tolist(), *column.pooled.tolist()]
     numbers = np.array(exact, np.float64)
     for value, number in zip(exact, numbers.tolist(), strict=True):
@@ -171,7 +170,7 @@ def _write_sum(graph: GraphWriter, terms: str) -> str:
 
 
 def _write_joined(graph: GraphWriter, parts: list[str], columns: list[int]) -> str:
-    """Codes of parts of the columns, put into the order of the table."""
+    """Join codes of groups of columns, in the original order of the columns."""
     joined = graph.add("Concat", *parts, axis=1)
     if columns == sorted(columns):
         return joined
@@ -179,7 +178,7 @@ def _write_joined(graph: GraphWriter, parts: list[str], columns: list[int]) -> s
 
 
 def _stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Rows of different length as one matrix; NaN, which no number reaches or equals, fills it up."""
+    """Rows of different length as one matrix, padded with NaN, which no number reaches or equals."""
     matrix = np.full((len(rows), max(1, *map(len, rows))), np.nan)
     for line, row in zip(matrix, rows, strict=True):
         line[: len(row)] = row

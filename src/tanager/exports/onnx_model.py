@@ -1,4 +1,4 @@
-"""A classifier as an ONNX model: from cells of a table, or codes, to the class and the probabilities."""
+"""A classifier as an ONNX model: from raw columns, or codes, to the class and the probabilities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tanager.exports.onnx_inputs import (
 from tanager.exports.onnx_scores import Codes, write_average, write_network
 from tanager.exports.tables import check_fitted
 
-# Old enough for onnxruntime 1.8 of 2021.
+# Supported since onnxruntime 1.8 (2021).
 _OPSET, _ML_OPSET, _IR_VERSION = 13, 2, 7
 
 _OUTPUTS = ("label", "probabilities")
@@ -33,21 +33,20 @@ def to_onnx(
     dtype: Literal["float64", "float32"] = "float64",
     missing_text: str = "",
 ) -> Any:
-    """Make an ONNX model of a fitted classifier or ensemble.
+    """Convert a fitted classifier or ensemble to an ONNX model.
 
     Parameters
     ----------
     clf : TANClassifier or TANEnsembleClassifier
-        Parents that form a cycle are no obstacle.
+        Parents may form a cycle.
     inputs : {"values", "codes"}, default="values"
-        What the model takes. "values" are the cells of a table, which the model cuts into bins and looks up itself: one
-        input ``X`` of shape (N, D) if all columns are numbers or booleans, else one input of shape (N, 1) for each
-        column, with the name of the column. "codes" is one input ``codes`` of shape (N, D), int64, of what
-        ``clf.encoder_`` makes.
+        The inputs of the model. "values" are raw columns, which the model bins and encodes itself: one input ``X`` of
+        shape (N, D) if all columns are numbers or booleans, otherwise one input of shape (N, 1) for each column, with
+        the name of the column. "codes" is one input ``codes`` of shape (N, D), int64, from ``clf.encoder_``.
     dtype : {"float64", "float32"}, default="float64"
-        Type of the inputs of numbers. Numbers are compared with the cuts in double precision in any case.
+        Type of numeric inputs. Numbers are always compared with the cuts in double precision.
     missing_text : str, default=""
-        What stands for a missing cell in inputs of text, which have no other way to say it.
+        Marks a missing cell in text inputs, which have no other way to represent it.
 
     Returns
     -------
@@ -89,7 +88,7 @@ def _write_inputs(graph: GraphWriter, clf: Any, names: list[str], inputs: str, d
 
 
 def _write_scores(graph: GraphWriter, clf: Any, codes: Codes) -> tuple[str, str]:
-    """What the class is chosen by, and the probabilities, both double[N, C]."""
+    """The scores that determine the class, and the probabilities, both double[N, C]."""
     if not isinstance(clf, TANEnsembleClassifier):
         scores = write_network(graph, codes, clf.network_)
         return scores, graph.add("Softmax", scores, axis=1)
@@ -102,7 +101,7 @@ def _write_scores(graph: GraphWriter, clf: Any, codes: Codes) -> tuple[str, str]
 
 
 def _class_array(classes: NDArray[Any]) -> NDArray[Any]:
-    """The classes as a tensor can hold them."""
+    """The classes in a type that tensors support."""
     if classes.dtype.kind in "iu":
         return classes.astype(np.int64)
     if classes.dtype.kind == "f":

@@ -1,8 +1,8 @@
 """The part of an ONNX graph from codes to the log-joint of each class.
 
-Where every value is known, a row is a sum of table lines, gathered at once. A batch with unknown values takes the other
-branch, which sums them out exactly by messages from the leaves to the roots, as `tanager.kernels.marginal` does, for
-all rows of the batch at once.
+If every value of a batch is known, the log-joint is a sum of CPT rows, gathered in one operation. A batch with unknown
+values takes the other branch, which sums them out exactly by messages from the leaves to the roots, as
+`tanager.kernels.marginal` does, for all rows at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _IMPOSSIBLE = -1e30
 
 
 class Codes:
-    """The codes of a batch, int64[N, D] with code == card where unknown, and what is asked of them more than once."""
+    """The codes of a batch, int64[N, D] with code == card if unknown, and results that are used more than once."""
 
     def __init__(self, graph: GraphWriter, codes: str, cards: list[int]) -> None:
         self.name = codes
@@ -30,7 +30,7 @@ class Codes:
 
 
 def write_network(graph: GraphWriter, codes: Codes, network: Network) -> str:
-    """Log-joint double[N, C] of one network; terms that need an unknown value are left out if it has a cycle."""
+    """Log-joint double[N, C] of one network; with a cycle, terms that depend on unknown values are left out."""
     if network.has_pairs:
         return _write_open_lines(graph, codes, network)
     if not network.is_bayesian_network:
@@ -44,7 +44,7 @@ def write_network(graph: GraphWriter, codes: Codes, network: Network) -> str:
 
 
 def write_average(graph: GraphWriter, codes: Codes, average: LogAverage) -> str:
-    """Mean log-joint double[N, C] of networks: one sum of lines if all is known, else each network for itself."""
+    """Mean log-joint double[N, C] of networks: one sum if all values are known, otherwise network by network."""
     if len(average.pairs):
         return graph.mean(*(write_network(graph, codes, network) for network in average.members))
     exact, lines = graph.branch(), graph.branch()
@@ -62,13 +62,13 @@ def write_average(graph: GraphWriter, codes: Codes, average: LogAverage) -> str:
 
 
 def _write_lines(graph: GraphWriter, codes: Codes, tables: Tables, theta: FloatArray, log_prior: FloatArray) -> str:
-    """Sum of table lines; an unknown value reads a line of zeros behind the last table."""
+    """Sum of CPT rows; an unknown value reads a row of zeros after the last CPT."""
     n_features, n_classes = len(codes.cards), len(log_prior)
     size = int(tables.offset[-1])
     arena = np.concatenate([theta[:size].reshape(-1, n_classes), np.zeros((1, n_classes), np.float32)])
     child, parent = tables.child, tables.parent
     has_parent = parent < n_features
-    # A feature without extra parent reads its own code in place of one, times zero.
+    # A feature without an extra parent reads its own code instead, times zero.
     parent = np.where(has_parent, parent, child)
     stride = np.where(has_parent, tables.cards[child], 0)
 
@@ -86,12 +86,12 @@ def _write_lines(graph: GraphWriter, codes: Codes, tables: Tables, theta: FloatA
 
 
 def _write_open_lines(graph: GraphWriter, codes: Codes, network: Network) -> str:
-    """Sum of lines of tables that have some for unknown values too, for features with up to two parents."""
+    """Sum of rows of CPTs that have entries for unknown values, for features with up to two parents."""
     tables = network.open_tables().tables
     arena = np.concatenate([table.reshape(-1, network.n_classes) for table in tables])
     n_lines = np.array([table[..., 0].size for table in tables])
     child = np.arange(network.n_features)
-    # Without a parent, a feature reads its own code in place of one, times zero.
+    # A feature without a parent reads its own code instead, times zero.
     first, second = np.where(network.members >= 0, network.members, child[:, None]).T
     by_second = np.array([table.shape[2] for table in tables])
     by_first = by_second * np.array([table.shape[1] for table in tables])
@@ -111,7 +111,7 @@ def _write_open_lines(graph: GraphWriter, codes: Codes, network: Network) -> str
 
 
 def _write_messages(graph: GraphWriter, codes: Codes, network: Network) -> str:
-    """Unknown values summed out; beliefs and messages are double[C, N, number of values]."""
+    """Sum out unknown values; beliefs and messages are double[C, N, number of values]."""
     received: dict[int, list[str]] = {feature: [] for feature in range(-1, network.n_features)}
     indicators = _write_indicators(graph, codes)
     log_evidence = graph.split(indicators, codes.cards, axis=2)
@@ -134,9 +134,9 @@ def _write_messages(graph: GraphWriter, codes: Codes, network: Network) -> str:
 
 
 def _write_indicators(graph: GraphWriter, codes: Codes) -> str:
-    """Log of which values agree with each row, double[1, N, sum of cards]: all values of a feature that is unknown.
+    """Log-indicators of the values that agree with each row, double[1, N, sum of cards]; all values if unknown.
 
-    The values of all features lie side by side, so that a network of many features does not need many nodes for it.
+    The values of all features are concatenated, so that many features do not require many nodes.
     """
     feature = graph.constant(np.repeat(np.arange(len(codes.cards), dtype=np.int64), codes.cards))
     value = graph.constant(np.concatenate([np.arange(card, dtype=np.int64) for card in codes.cards]))

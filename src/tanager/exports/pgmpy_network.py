@@ -1,6 +1,6 @@
 """A classifier as a Bayesian network of pgmpy, and BIF and XMLBIF files through pgmpy's writers.
 
-The writers are pgmpy's because they keep all digits of a probability; pyAgrum's keep six, and do not escape XML.
+pgmpy's writers keep all digits of a probability; pyAgrum's keep six, and do not escape XML.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tanager.exports.tables import network_tables
 
 
 def to_pgmpy(clf: TANClassifier, target: str = "class") -> Any:
-    """Make a pgmpy `DiscreteBayesianNetwork` of a fitted classifier.
+    """Convert a fitted classifier to a pgmpy `DiscreteBayesianNetwork`.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def to_pgmpy(clf: TANClassifier, target: str = "class") -> Any:
     Returns
     -------
     pgmpy.models.DiscreteBayesianNetwork
-        Names and states are made of letters, digits and underscores (see `network_tables`).
+        Names and states consist of letters, digits and underscores (see `network_tables`).
 
     Examples
     --------
@@ -47,7 +47,7 @@ def to_pgmpy(clf: TANClassifier, target: str = "class") -> Any:
     name = tables.target.name
     cpds = [tabular(name, len(states[name]), tables.prior[:, None], state_names={name: states[name]})]
     for feature, variable in enumerate(tables.features):
-        # The last parent runs fastest in the columns: [x, c, x_parent].
+        # The last parent varies fastest in the columns: [x, c, x_parent].
         values = tables.cpts[feature].transpose(1, 2, 0).reshape(len(variable.states), -1)
         parents = [parent.name for parent in tables.parent_variables(feature)]
         model.add_edges_from([(parent, variable.name) for parent in parents])
@@ -99,7 +99,7 @@ def to_xmlbif(clf: TANClassifier, target: str = "class") -> str:
 def _import_pgmpy() -> Any:
     try:
         with warnings.catch_warnings():
-            # pgmpy 1.1 warns of its own deprecated modules when it is imported.
+            # On import, pgmpy 1.1 warns about its own deprecated modules.
             warnings.simplefilter("ignore")
             import pgmpy
             import pgmpy.factors.discrete

@@ -13,7 +13,7 @@ from tanager.exports.tables import network_tables
 
 
 def to_pyagrum(clf: TANClassifier, target: str = "class") -> Any:
-    """Make a `pyagrum.BayesNet` of a fitted classifier.
+    """Convert a fitted classifier to a `pyagrum.BayesNet`.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def to_pyagrum(clf: TANClassifier, target: str = "class") -> Any:
     Returns
     -------
     pyagrum.BayesNet
-        Names and states are made of letters, digits and underscores (see `network_tables`); the name in the training
-        table is the description of a variable.
+        Names and states consist of letters, digits and underscores (see `network_tables`); the original column name is
+        the description of a variable.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def to_pyagrum(clf: TANClassifier, target: str = "class") -> Any:
     for feature, variable in enumerate(tables.features):
         for parent in tables.parent_variables(feature):
             bn.addArc(parent.name, variable.name)
-        # The arcs were added class first, and pyAgrum has the last arc's parent as the first axis: [x_parent, c, x].
+        # Arcs were added class first, and in pyAgrum the last arc's parent is the first axis: [x_parent, c, x].
         n_values = [len(tables.features[parent].states) for parent in tables.parents[feature]]
         cpt = tables.cpts[feature].transpose(0, 2, 1)
         cpt = cpt.reshape(*n_values, *cpt.shape[1:])
@@ -57,7 +57,7 @@ def to_pyagrum(clf: TANClassifier, target: str = "class") -> Any:
 def _import_pyagrum() -> Any:
     try:
         with warnings.catch_warnings():
-            # Its compiled part warns when it is loaded, and crashes where warnings are errors.
+            # Its compiled part warns when it is loaded, and crashes if warnings are errors.
             warnings.simplefilter("ignore")
             import pyagrum
     except ImportError:

@@ -1,7 +1,7 @@
-"""A fitted classifier as other programs' Bayesian networks want it: names, states, parents and tables.
+"""A fitted classifier in the form that other programs expect: names, states, parents and CPTs.
 
-Names and states are made of letters, digits and underscores, because that is what the readers of BIF files agree on.
-What they stand for is kept beside them. Tables are normalised again in double precision.
+Names and states consist of letters, digits and underscores, which all readers of BIF files accept. The original labels
+are kept with them. CPTs are normalised again in double precision.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from tanager.structure import find_cycle
 UNUSED_STATE = "unused"
 
 _KEYWORDS = frozenset({"default", "discrete", "network", "probability", "property", "table", "type", "variable"})
-# pgmpy's reader of BIF files takes these letters for the keyword and what follows for a number, inside a word too.
+# Even inside a word, pgmpy's BIF reader mistakes these letters for the keyword, and what follows for a number.
 _KEYWORD_AND_NUMBER = re.compile(r"(table|default)(?=[0-9eE])")
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a network for other programs.
+    """A variable of an exported network.
 
     Attributes
     ----------
     name, label : str
-        The name that other programs accept, and the name in the training table.
+        The name that other programs accept, and the original column name.
     states, state_labels : tuple of str
-        The same for its values. A variable with one value has a second state, "unused", of probability zero, because
-        other programs want two.
+        The same for its values. A variable with one value has a second state, "unused", with probability zero, because
+        other programs require two.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class NetworkTables:
-    """A Bayesian network classifier without anything of Tanager in it; made by `network_tables`.
+    """A Bayesian network classifier in plain arrays, independent of Tanager; made by `network_tables`.
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class NetworkTables:
         The extra parents of each feature: none, one or two.
     prior : float64 array of shape (C,)
     cpts : tuple of float64 arrays
-        Each ``[x_parent, x_feature, c]``, summing to one over ``x_feature``; without a parent the first axis is 1, and
-        with two it has all pairs of values, those of the second parent running fastest.
+        Each ``[x_parent, x_feature, c]``, summing to one over ``x_feature``; without a parent the first axis has
+        length 1; with two it has all pairs of values, the second parent varying fastest.
     """
 
     target: Variable
@@ -116,19 +116,19 @@ def network_tables(clf: TANClassifier, target: str = "class") -> NetworkTables:
 
 
 def evidence(clf: TANClassifier, X: Any, target: str = "class") -> list[dict[str, str]]:
-    """The known values of each row, as names and states of the exported network.
+    """The observed values of each row, as names and states of the exported network.
 
     Parameters
     ----------
     clf : TANClassifier
     X : array-like of shape (N, D) or a frame
     target : str
-        As in the export: it has an influence only where a feature has the same name.
+        As in the export; matters only if a feature has the same name.
 
     Returns
     -------
     list of dict
-        For each row, from the name of a variable to the name of its state. Unknown values are left out.
+        For each row, a mapping from variable names to state names, without unknown values.
 
     Examples
     --------
@@ -161,20 +161,20 @@ def bayesian_network(clf: Any) -> Network:
         )
     network: Network = clf.network_
     if network.has_pairs and not network.is_bayesian_network:
-        raise ValueError("the parents form a cycle, so this is no Bayesian network; export it as ONNX")
+        raise ValueError("the parents form a cycle, so this is not a Bayesian network; export it as ONNX")
     cycle = None if network.has_pairs else find_cycle(network.parents)
     if cycle is not None:
         labels = clf.encoder_.feature_labels
         names = " -> ".join(repr(labels[feature]) for feature in [*cycle, cycle[0]])
         raise ValueError(
-            f"the parents form a cycle ({names}), so this is no Bayesian network; export it as ONNX or C, or fit with "
-            "another structure than 'pseudo'"
+            f"the parents form a cycle ({names}), so this is not a Bayesian network; export it as ONNX or C, or fit "
+            "with another structure than 'pseudo'"
         )
     return network
 
 
 def check_fitted(clf: Any) -> None:
-    """Refuse what is not a fitted classifier of this package."""
+    """Require a fitted classifier of this package."""
     if not isinstance(clf, TANClassifier | TANEnsembleClassifier):
         raise TypeError(
             f"only a TANClassifier or a TANEnsembleClassifier can be exported, not a {type(clf).__name__}; of a "
@@ -190,13 +190,13 @@ def class_labels(clf: TANClassifier | TANEnsembleClassifier) -> list[str]:
 
 
 def safe_names(labels: Sequence[str], *, may_be_numbers: bool = False) -> list[str]:
-    """Names of letters, digits and underscores, different also to those who do not tell upper from lower case.
+    """Unique names of letters, digits and underscores, even if case is ignored.
 
     Parameters
     ----------
     labels : sequence of str
     may_be_numbers : bool
-        Whether whole numbers may stay as they are; states may be numbers, variables may not.
+        Whether whole numbers are allowed; states may be numbers, variables may not.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def _normalised_cpt(network: Network, feature: int) -> NDArray[np.float64]:
 
 
 def _padded(table: NDArray[np.float64], *, is_distribution: bool, axis: int) -> NDArray[np.float64]:
-    """The table with a second entry on an axis of one: zero in a distribution, the same again in a condition."""
+    """Add a second entry to an axis of length one: zero in a distribution, a copy in a condition."""
     if table.shape[axis] > 1:
         return table
     return np.concatenate([table, np.zeros_like(table) if is_distribution else table], axis=axis)

@@ -1,4 +1,4 @@
-"""The encoder in a model file: kind, cuts, categories and names of the columns, all columns packed together."""
+"""The encoder in a model file: kind, cuts, categories and names of all columns, packed together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.data import CategoryColumn, NumericColumn, TableEncoder
-from tanager.data.arrays import column_label
 from tanager.data.coders import sort_categories
 from tanager.files.container import Arrays
 from tanager.files.values import ELEMENTS, array_of, check_distinct, element_of, pack_values, take_spans, unpack_values
@@ -28,11 +27,11 @@ def pack_encoder(encoder: TableEncoder) -> dict[str, NDArray[Any]]:
             n_values += [0, 0]
             continue
         kinds.append(_CATEGORY)
-        elements.append(ELEMENTS.index(element_of(column.categories, f"values of {_label(encoder, index)}")))
+        elements.append(ELEMENTS.index(element_of(column.categories, f"values of {encoder.column_label(index)}")))
         n_cuts.append(0)
         n_values += [column.categories.size, column.pooled.size]
         own = [*column.categories.tolist(), *column.pooled.tolist()]
-        values.append(pack_values("column", own, f"values of {_label(encoder, index)}"))
+        values.append(pack_values("column", own, f"values of {encoder.column_label(index)}"))
     arrays = {
         "columns.kind": np.array(kinds, np.uint8),
         "columns.has_missing": np.array([column.has_missing for column in encoder.columns], np.uint8),
@@ -48,7 +47,7 @@ def pack_encoder(encoder: TableEncoder) -> dict[str, NDArray[Any]]:
 
 
 def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> TableEncoder:
-    """The encoder that `pack_encoder` has turned into arrays, with everything in it checked."""
+    """The inverse of `pack_encoder`; checks everything."""
     kinds = _take_choices(arrays, "columns.kind", n_features, 2)
     has_missing = _take_choices(arrays, "columns.has_missing", n_features, 2)
     elements = _take_choices(arrays, "columns.element", n_features, len(ELEMENTS))
@@ -107,14 +106,10 @@ def _unpack_names(arrays: Arrays, n_features: int) -> tuple[str, ...]:
 
 
 def _check_sorted(categories: list[Any], pooled: list[Any], what: str) -> None:
-    """Check that values are different and in the order that encoding relies on."""
+    """Check that values are distinct and in the order that encoding relies on."""
     check_distinct(categories + pooled, f"values of {what}")
     if any(sort_categories(part, what) != part for part in (categories, pooled)):
         raise ValueError(f"values of {what} are not sorted")
-
-
-def _label(encoder: TableEncoder, index: int) -> str:
-    return column_label(encoder.names, index)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

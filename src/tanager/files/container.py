@@ -1,7 +1,7 @@
-"""The outer form of a model file: preamble, JSON header, plain arrays, checksum (docs/model-files.md).
+"""The container of a model file: preamble, JSON header, plain arrays, checksum (docs/model-files.md).
 
-Nothing in a file is trusted. Every length is compared with the length of the file before anything is allocated, and
-whatever is wrong is a ValueError, which `tanager.files.model_file` turns into a ModelFileError with the file's name.
+Nothing in a file is trusted. Every length is compared with the length of the file before anything is allocated, and any
+defect raises a ValueError, which `tanager.files.model_file` turns into a ModelFileError with the file's name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tanager.files.header import MAX_BYTES, Fields, dump_header, parse_header, shortened
 from tanager.files.writing import written_whole
 
-VERSION = 1
+VERSION = 2
 MAGIC = b"\x89TANAGER"
 PREAMBLE = struct.Struct("<8sIIQ")  # magic, version, zero, length of the header
 ALIGNMENT = 64
@@ -31,7 +31,7 @@ _MAX_DIMENSIONS = 4
 
 
 class Arrays:
-    """The arrays of a file that has been read, by name.
+    """The arrays of a file, by name.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Arrays:
 
     @property
     def names(self) -> set[str]:
-        """Names of the arrays that nobody has taken yet."""
+        """Names of the arrays that have not been taken yet."""
         return set(self._views)
 
     def size_of(self, name: str) -> int:
@@ -57,7 +57,7 @@ class Arrays:
         return self._views[name].size
 
     def take(self, name: str, *dtypes: str, length: int | None = None) -> NDArray[Any]:
-        """A copy of a 1-d array, which must have one of the types and the length that are given."""
+        """A copy of a 1-d array, which must have one of the given types and the given length."""
         array = self.take_any(name)
         if array.dtype.name not in dtypes or array.ndim != 1:
             raise ValueError(
@@ -75,7 +75,7 @@ class Arrays:
 
 
 def write_container(path: Path | str, document: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a header and arrays; the entry "arrays" of the header, which says where they lie, is added here."""
+    """Write a header and arrays; adds the header entry "arrays", which locates them."""
     entries = []
     end = 0
     for name, array in arrays.items():
@@ -101,7 +101,7 @@ def write_container(path: Path | str, document: dict[str, Any], arrays: dict[str
 
 
 def read_container(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Read header and arrays of a file whose checksum is right."""
+    """Read header and arrays of a file, and verify its checksum."""
     size = _file_size(path)
     with path.open("rb") as file:
         content = file.read(size)
@@ -117,7 +117,7 @@ def read_container(path: Path) -> tuple[dict[str, Any], Arrays]:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read the header alone; the checksum, which is over the whole file, is not looked at."""
+    """Read the header alone; the checksum, which covers the whole file, is not verified."""
     size = _file_size(path)
     with path.open("rb") as file:
         header_size = _read_preamble(file.read(PREAMBLE.size), size)
@@ -125,7 +125,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def _file_size(path: Path) -> int:
-    """Length of a file; a pipe or a device, which may never end, is refused before it is opened."""
+    """Length of a file; refuses pipes and devices, which may never end, before opening them."""
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(f"{path} is a folder; name a file")
@@ -135,7 +135,7 @@ def _file_size(path: Path) -> int:
 
 
 def _read_preamble(content: bytes, file_size: int) -> int:
-    """Check the preamble, and return the length of the header."""
+    """Check the preamble and return the length of the header."""
     if content[: len(MAGIC)] != MAGIC:
         raise ValueError("this is not a tanager model file")
     if len(content) < PREAMBLE.size:
@@ -147,6 +147,11 @@ def _read_preamble(content: bytes, file_size: int) -> int:
         )
     if version < 1 or zero != 0:
         raise ValueError("the preamble is damaged")
+    if version < VERSION:
+        raise ValueError(
+            f"the file was written in format {version}, whose options no longer exist, and this tanager reads "
+            f"format {VERSION}: fit the model again"
+        )
     if header_size > MAX_BYTES:
         raise ValueError(f"the header has {header_size:,} bytes, and at most {MAX_BYTES:,} are allowed")
     if PREAMBLE.size + header_size + DIGEST_SIZE > file_size:
@@ -155,20 +160,20 @@ def _read_preamble(content: bytes, file_size: int) -> int:
 
 
 def _find_arrays(header: Fields, data: memoryview) -> dict[str, NDArray[Any]]:
-    """Views of the arrays that the header lists; they must fill the data without overlap or rest."""
+    """Views of the arrays that the header lists; they must fill the data without gaps or overlap."""
     views: dict[str, NDArray[Any]] = {}
     end = 0
     for entry in header.list_of_fields("arrays"):
         name, dtype, shape = entry.take("name", str), entry.take("dtype", str), entry.take("shape", list)
         what = f"array {shortened(name)}"
         if name in views:
-            raise ValueError(f"{what} is there twice")
+            raise ValueError(f"{what} appears twice")
         if dtype not in _DTYPES:
             raise ValueError(f"{what} is of the unknown type {shortened(dtype)}")
         if len(shape) > _MAX_DIMENSIONS or any(type(length) is not int or length < 0 for length in shape):
-            raise ValueError(f"{what} has no proper shape")
+            raise ValueError(f"{what} has an invalid shape")
         if entry.count("offset") != end:
-            raise ValueError(f"{what} is not where it should be")
+            raise ValueError(f"{what} is at the wrong place")
         n_bytes = math.prod(shape) * _DTYPES[dtype].itemsize
         if _aligned(end + n_bytes) > len(data) or max(shape, default=0) > len(data):
             raise ValueError(f"{what} is larger than the file")

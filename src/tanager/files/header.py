@@ -1,6 +1,6 @@
 """The JSON header of a model file: written canonically, read with limits on size, depth and number of values.
 
-`Fields` reads its objects with the type of every value checked, since a header may come from anywhere.
+`Fields` reads its objects and checks the type of every value, since a header may come from anywhere.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KINDS: dict[type, str] = {
 
 
 def dump_header(document: dict[str, Any]) -> bytes:
-    """Write JSON in its one canonical form: keys sorted, no spaces, ASCII with escapes.
+    """Write JSON in canonical form: keys sorted, no spaces, ASCII with escapes.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def dump_header(document: dict[str, Any]) -> bytes:
 
 
 def parse_header(text: bytes) -> dict[str, Any]:
-    """Read JSON whose top is an object; anything that is odd in it is a ValueError.
+    """Read JSON whose top level is an object; anything unusual raises a ValueError.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def parse_header(text: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fields:
-    """A JSON object and what it is, for messages.
+    """A JSON object with a description of it for messages.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Fields:
         return value
 
     def count(self, key: str, least: int = 0) -> int:
-        """The value of a key, which must be a whole number from ``least`` on."""
+        """The value of a key, which must be a whole number of at least ``least``."""
         value = self.take(key, int)
         if value < least:
             raise ValueError(f"{key!r} of {self.what} must be at least {least}, got {shortened(value)}")
@@ -106,7 +106,7 @@ class Fields:
 
 
 def shortened(value: Any) -> str:
-    """A value for a message, cut where it is long."""
+    """A value for a message, truncated if long."""
     if isinstance(value, (dict, list)):
         return f"{_KINDS[type(value)]} of {len(value)}"
     if isinstance(value, int) and abs(value) > 10**30:
@@ -116,7 +116,7 @@ def shortened(value: Any) -> str:
 
 
 def _check_limits(text: bytes) -> None:
-    """Refuse JSON that would take much memory or many nested calls to read, before it is read."""
+    """Refuse JSON that would take too much memory or too many nested calls to parse, before parsing it."""
     if len(text) > MAX_BYTES:
         raise ValueError(f"the header has {len(text):,} bytes, and at most {MAX_BYTES:,} are allowed")
     n_values = text.count(b",") + text.count(b"[") + text.count(b"{")

@@ -1,6 +1,6 @@
 """Model files: from the parts of a fitted classifier to one file and back (docs/model-files.md).
 
-No pickle: a file holds numbers and texts, and reading it runs none of its content and imports nothing that it names.
+No pickle: a file holds numbers and texts, and reading it executes no code from it and imports nothing.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tanager.files.options import pack_options, unpack_options
 from tanager.files.values import ELEMENTS, array_of, check_distinct, pack_values, unpack_values
 
 CHOSEN = ("choice", "options")
-"""What a file may hold of a fit's choices: attributes of the estimator without their underscores."""
+"""The choices of a fit that a file holds: attributes of the estimator without their underscores."""
 
-_SPARE_WIDTH = 1024  # characters that an array of class names may be wider than its longest
+_SPARE_WIDTH = 1024  # by which an array of class names may be wider than its longest name, in characters
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be read, or a classifier that cannot be saved; the message says why.
+    """A model file cannot be read, or a classifier cannot be saved; the message says why.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class ModelFileError(ValueError):
 
 @dataclass(frozen=True)
 class Model:
-    """What a model file holds.
+    """The content of a model file.
 
     Attributes
     ----------
@@ -60,13 +60,11 @@ class Model:
     members : tuple of Member
         One, or those of an ensemble.
     options : mapping
-        Constructor parameters of an ensemble; those of a single classifier are its member's.
-    estimator : mapping or None
-        Constructor parameters of an ensemble's own `estimator`.
+        Constructor options of an ensemble; those of a single classifier are in its member.
     metadata : mapping
         The user's.
     chosen : mapping of mappings
-        What a fit has chosen: ``choice`` and ``options``, both of plain values; empty in files of older versions.
+        The choices of a fit: ``choice`` (plain values) and ``options`` (also option values).
     """
 
     kind: str
@@ -75,32 +73,31 @@ class Model:
     has_feature_names: bool
     members: tuple[Member, ...]
     options: Mapping[str, Any]
-    estimator: Mapping[str, Any] | None
     metadata: Mapping[str, Any]
     chosen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def write_model(path: Path | str, model: Model) -> None:
-    """Write a model file, whole or not at all."""
+    """Write a model file completely or not at all."""
     with _named(path):
         document, arrays = _pack(model)
         write_container(path, document, arrays)
 
 
 def read_model(path: Path | str) -> Model:
-    """Read and check a model file; whatever is wrong with it is a ModelFileError."""
+    """Read and check a model file; any defect raises a ModelFileError."""
     with _named(path):
         document, arrays = read_container(Path(path))
         model = _unpack(Fields(document, "the header"), arrays)
         if arrays.names:
-            raise ValueError(f"there is an array {shortened(min(arrays.names))} that nothing needs")
+            raise ValueError(f"there is an array {shortened(min(arrays.names))} that nothing uses")
         return model
 
 
 def read_header(path: Path | str) -> dict[str, Any]:
-    """What a model file is, and the metadata in it, without reading its arrays.
+    """Read the summary and the metadata of a model file, but not its arrays.
 
-    The checksum is not looked at; `tanager.load` does that.
+    The checksum is not verified; `tanager.load` does that.
 
     Parameters
     ----------
@@ -134,7 +131,7 @@ def read_header(path: Path | str) -> dict[str, Any]:
 
 @contextmanager
 def _named(path: Path | str) -> Iterator[None]:
-    """Turn whatever is wrong with a file into a ModelFileError that names it."""
+    """Turn any defect of a file into a ModelFileError that names it."""
     try:
         yield
     except ValueError as error:
@@ -154,10 +151,6 @@ def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays |= own_arrays | option_arrays
     options, option_arrays = pack_options("options", model.options)
     arrays |= option_arrays
-    estimator = None
-    if model.estimator is not None:
-        estimator, option_arrays = pack_options("estimator", model.estimator)
-        arrays |= option_arrays
     chosen = {}
     for part, values in model.chosen.items():
         chosen[part], option_arrays = pack_options(f"chosen.{part}", values)
@@ -175,7 +168,6 @@ def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "classes": {"element": element, "width": width},
         "columns": {"has_names": model.encoder.names is not None, "has_feature_names": model.has_feature_names},
         "options": options,
-        "estimator": estimator,
         "members": members,
         "chosen": chosen,
     }
@@ -189,7 +181,7 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
     classes = _unpack_classes(header.fields("classes"), arrays, n_classes)
     has_names, has_feature_names = columns.take("has_names", bool), columns.take("has_feature_names", bool)
     if has_feature_names and not has_names:
-        raise ValueError("there are names of features, but not of columns")
+        raise ValueError("it has names of features, but not of columns")
     encoder = unpack_encoder(arrays, n_features, has_names)
     cards = encoder.cards.astype(np.int64)
     members = []
@@ -199,10 +191,7 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
         members.append(unpack_network(name, entry, arrays, cards, n_classes, options))
     n_parameters = sum(member.network.n_parameters for member in members)
     if not members or len(members) != summary.count("n_members") or n_parameters != summary.count("n_parameters"):
-        raise ValueError("the summary does not fit the members")
-    estimator = None
-    if header.values.get("estimator") is not None:
-        estimator = unpack_options("estimator", header.fields("estimator"), arrays)
+        raise ValueError("the summary does not match the members")
     return Model(
         kind=header.take("kind", str),
         classes=classes,
@@ -210,7 +199,6 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
         has_feature_names=has_feature_names,
         members=tuple(members),
         options=unpack_options("options", header.fields("options"), arrays),
-        estimator=estimator,
         metadata=header.take("metadata", dict),
         chosen=_unpack_chosen(header, arrays),
     )
@@ -227,7 +215,7 @@ def _unpack_chosen(header: Fields, arrays: Arrays) -> dict[str, dict[str, Any]]:
 
 
 def _class_type(classes: NDArray[Any]) -> tuple[str, int]:
-    """Element type of the classes, and the width of text of fixed width."""
+    """Element type of the classes, and the width of fixed-width text."""
     if classes.dtype.kind == "U":
         longest = max(map(len, classes.tolist()))
         return "str", min(classes.dtype.itemsize // 4, longest + _SPARE_WIDTH)
@@ -257,7 +245,7 @@ def _unpack_classes(entry: Fields, arrays: Arrays, n_classes: int) -> NDArray[An
 
 
 def _plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's metadata, which must come back from JSON as they are."""
+    """The user's metadata, which must survive a round trip through JSON."""
     try:
         document: dict[str, Any] = dict(metadata)
         is_same = json.loads(json.dumps(document, allow_nan=False)) == document

@@ -1,4 +1,4 @@
-"""One trained classifier in a model file: network, parent distribution, and records of its training."""
+"""One trained classifier in a model file: network, parent distribution, and training records."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from tanager.model import Layout, Network, ParentDistribution, make_layout
 from tanager.structure import ParentSets, members_of
 
 RECORDS = ("history", "parent_path")
-"""Records of training that a file may hold, each a mapping of arrays by name."""
+"""Training records that a file may hold, each a mapping from names to arrays."""
 
 _TOLERANCE = 1e-3  # of the sum of probabilities in single precision over thousands of values
 
 
 @dataclass(frozen=True)
 class Member:
-    """What training leaves of one classifier.
+    """One trained classifier.
 
     Attributes
     ----------
     network : Network
     distribution : ParentDistribution
     records : mapping
-        For each of `RECORDS` that there is, arrays by name.
+        Arrays by name, for each available one of `RECORDS`.
     options : mapping
-        Parameters of the constructor.
+        Options of the constructor.
     """
 
     network: Network
@@ -64,7 +64,7 @@ def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, N
 def unpack_network(
     name: str, entry: Fields, arrays: Arrays, cards: IntArray, n_classes: int, options: Mapping[str, Any]
 ) -> Member:
-    """The member that `pack_network` has turned into arrays, with everything in it checked."""
+    """The inverse of `pack_network`; checks everything."""
     n_features = len(cards)
     parents = arrays.take(f"{name}.parents", "int64", length=n_features)
     pairs = _unpack_pairs(arrays, name)
@@ -92,7 +92,7 @@ def pack_parent_sets(name: str, sets: ParentSets) -> dict[str, NDArray[Any]]:
 
 
 def unpack_parent_sets(arrays: Arrays, name: str, is_ordered: bool, n_features: int | None = None) -> ParentSets:
-    """The search space that `pack_parent_sets` has turned into arrays."""
+    """The inverse of `pack_parent_sets`."""
     ptr = arrays.take(f"{name}.ptr", "int64", length=None if n_features is None else n_features + 1)
     parents = arrays.take(f"{name}.parents", "int32")
     if ptr.size and (ptr.min() < 0 or ptr.max() > parents.size):
@@ -116,8 +116,8 @@ def _unpack_pairs(arrays: Arrays, name: str) -> NDArray[np.int64]:
 
 
 def _checked_arena_size(layout: Layout, arrays: Arrays, name: str) -> int:
-    """Number of entries to allocate for the tables, once it is known that the file has as many."""
-    # In exact numbers: a product of large numbers of values might overflow in an array.
+    """Number of entries to allocate for the CPTs, after checking that the file has as many."""
+    # In Python integers: a product of large numbers of values might overflow in an array.
     cards, n_classes = layout.cards.tolist(), layout.n_classes
     cards += [cards[a] * cards[b] for a, b in layout.pairs.tolist()] + [1]
     size = sum(cards[j] * cards[i] * n_classes for i, j in enumerate(layout.tables.parent.tolist()))
@@ -127,26 +127,26 @@ def _checked_arena_size(layout: Layout, arrays: Arrays, name: str) -> int:
 
 
 def _check_probabilities(layout: Layout, theta: FloatArray, log_prior: FloatArray, name: str) -> None:
-    """Check that tables and prior hold logarithms of probabilities."""
+    """Check that CPTs and prior hold logarithms of probabilities."""
     if not np.isfinite(theta).all() or not np.isfinite(log_prior).all():
         raise ValueError(f"probabilities of {name!r} are not finite")
-    # Clipped so that no exponential overflows: above 1 a logarithm is wrong anyway.
+    # Clipped so that no exponential overflows: positive logarithms are wrong anyway.
     lines = np.exp(theta[: layout.size].clip(max=1.0)).reshape(-1, layout.n_classes)
     # A block of lines, one for each value of the child, for each value of the parent.
     tables = layout.tables
     n_lines = np.repeat(layout.cards, tables.cards[tables.parent])
     totals = np.add.reduceat(lines, np.cumsum(n_lines) - n_lines, axis=0, dtype=np.float64)
     if np.abs(totals - 1.0).max() > _TOLERANCE:
-        raise ValueError(f"probabilities of tables in {name!r} do not sum to one")
+        raise ValueError(f"probabilities of CPTs in {name!r} do not sum to one")
     if abs(np.exp(log_prior.clip(max=1.0)).sum() - 1.0) > _TOLERANCE:
         raise ValueError(f"probabilities of the classes in {name!r} do not sum to one")
 
 
 def _check_phi(phi: FloatArray, sets: ParentSets, kept: ParentSets, name: str) -> None:
-    """Check that phi gives a distribution, and that the parents kept are among the candidates."""
+    """Check that phi defines a distribution, and that the selected parents are among the candidates."""
     highest = np.maximum.reduceat(phi, sets.ptr[:-1])
     if np.isnan(phi).any() or not np.isfinite(highest).all():
-        raise ValueError(f"array '{name}.phi' does not give probabilities")
+        raise ValueError(f"array '{name}.phi' does not define probabilities")
     if not np.isin(_edges(kept), _edges(sets)).all():
         raise ValueError(f"a parent in '{name}.parents' is not one of the feature's candidates")
 
@@ -159,13 +159,13 @@ def _unpack_records(name: str, entry: Fields, arrays: Arrays) -> dict[str, dict[
             raise ValueError(f"{name!r} has a record {shortened(record)}, which this tanager does not know: upgrade it")
         keys = listed.take(record, list)
         if any(type(key) is not str for key in keys) or len(set(keys)) < len(keys):
-            raise ValueError(f"the record {record!r} of {name!r} must list different names")
+            raise ValueError(f"the record {record!r} of {name!r} must list distinct names")
         records[record] = {key: arrays.take_any(f"{name}.{record}.{key}") for key in keys}
     return records
 
 
 def _check_records(records: Mapping[str, Mapping[str, NDArray[Any]]], sets: ParentSets, name: str) -> None:
-    """Check the shapes of what is known of training."""
+    """Check the shapes of the training records."""
     history = records.get("history", {})
     if any(column.ndim != 1 for column in history.values()) or len({column.size for column in history.values()}) > 1:
         raise ValueError(f"the history of {name!r} must hold one number for each epoch")
@@ -183,7 +183,7 @@ def _check_records(records: Mapping[str, Mapping[str, NDArray[Any]]], sets: Pare
 
 
 def _edges(sets: ParentSets) -> IntArray:
-    """A number for the child and the parents of each candidate, int64[E], which does not depend on those of pairs."""
+    """A number for the child and the parents of each candidate, int64[E], independent of how pairs are numbered."""
     size = sets.n_features + 1
     members = members_of(sets.parents, sets.pairs, sets.n_features) + 1
     return (_children(sets) * size + members[:, 0]) * size + members[:, 1]

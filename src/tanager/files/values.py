@@ -1,7 +1,7 @@
 """Lists of texts, numbers and truth values as plain arrays, each value with its type.
 
-A list `a` is three arrays: `a.type` (one byte for each value), `a.data` (all values as bytes, one after the other) and
-`a.end` (where each value ends). Categories and classes come back with the types that they had.
+A list `a` becomes three arrays: `a.type` (one byte for each value), `a.data` (the bytes of all values) and `a.end`
+(where each value ends). Categories and classes keep their types.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tanager.files.container import Arrays
 from tanager.files.header import shortened
 
 _DOUBLE = struct.Struct("<d")
-_MOST_DIGITS = 4300  # as for whole numbers in Python
-_MOST_OF_ONE_HASH = 64  # the hashes of numbers are not secret, and 34 floats may share one by chance of their form
+_MOST_DIGITS = 4300  # Python's limit for whole numbers
+_MOST_OF_ONE_HASH = 64  # hashes of numbers can be predicted; up to 34 ordinary floats may share one
 
 ELEMENTS = (
     "object",
@@ -29,11 +29,11 @@ ELEMENTS = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64"),
 )
-"""Element types of arrays of values; a file names them by their place here."""
+"""Element types of arrays of values; a file identifies them by their position here."""
 
 
 def _write_text(value: str) -> bytes:
-    # Half of a surrogate pair is no Unicode, but a Python text may hold it, and then it must come back.
+    # A lone surrogate is not valid Unicode, but a Python text may contain one, and it must survive.
     return value.encode("utf-8", "surrogatepass")
 
 
@@ -48,7 +48,7 @@ def _write_int(value: int) -> bytes:
 def _read_int(content: bytes) -> int:
     value = int(content)
     if _write_int(value) != content:
-        raise ValueError("a whole number is not written as one")
+        raise ValueError("a whole number is malformed")
     return value
 
 
@@ -60,7 +60,7 @@ def _write_float(value: float) -> bytes:
 
 def _read_float(content: bytes) -> float:
     if len(content) != _DOUBLE.size:
-        raise ValueError(f"a number has {len(content)} bytes in place of {_DOUBLE.size}")
+        raise ValueError(f"a number has {len(content)} bytes instead of {_DOUBLE.size}")
     value: float = _DOUBLE.unpack(content)[0]
     if not math.isfinite(value):
         raise ValueError("a number is not finite")
@@ -89,13 +89,13 @@ def _read_decimal(content: bytes) -> Decimal:
     try:
         value = Decimal(content.decode("ascii"))
     except InvalidOperation:
-        raise ValueError("a decimal number is not written as one") from None
+        raise ValueError("a decimal number is malformed") from None
     if not value.is_finite():
         raise ValueError("a decimal number is not finite")
     return value
 
 
-# The place of a type in this list is its number in the file.
+# The position of a type in this list is its number in the file.
 _CODECS: list[tuple[type, Callable[[Any], bytes], Callable[[bytes], Any]]] = [
     (str, _write_text, _read_text),
     (int, _write_int, _read_int),
@@ -108,7 +108,7 @@ _NUMBER_OF = {kind: number for number, (kind, _, _) in enumerate(_CODECS)}
 
 
 def pack_values(name: str, values: list[Any], what: str) -> dict[str, NDArray[Any]]:
-    """Turn a list into the arrays of that name; ``what`` says in an error what the values are.
+    """Turn a list into the arrays of that name; ``what`` describes the values in errors.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def pack_values(name: str, values: list[Any], what: str) -> dict[str, NDArray[An
 
 
 def unpack_values(arrays: Arrays, name: str, length: int | None = None) -> list[Any]:
-    """The list that `pack_values` has turned into arrays.
+    """The inverse of `pack_values`.
 
     Examples
     --------
@@ -154,20 +154,20 @@ def unpack_values(arrays: Arrays, name: str, length: int | None = None) -> list[
 
 
 def take_spans(arrays: Arrays, name: str, length: int, total: int) -> list[tuple[int, int]]:
-    """Begin and end of the parts of something ``total`` long, from the array that says where each ends."""
+    """Start and end of consecutive parts with total length ``total``, from the array of their ends."""
     ends = arrays.take(name, "int64", length=length)
     starts = np.concatenate([[0], ends[:-1]]) if length else ends
     if np.any(ends < starts) or (ends[-1] if length else 0) != total:
-        raise ValueError(f"array {name!r} must rise to {total}")
+        raise ValueError(f"array {name!r} must increase to {total}")
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def check_distinct(values: list[Any], what: str) -> None:
-    """Refuse values that are the same, and many values of one hash, which would make look-ups of them slow."""
+    """Refuse equal values, and many values with the same hash, which would make look-ups slow."""
     hashes = np.array([hash(value) for value in values], np.int64)
     n_alike = np.unique(hashes, return_counts=True)[1].max(initial=0)
     if n_alike > _MOST_OF_ONE_HASH or len(set(values)) < len(values):
-        raise ValueError(f"{what} are not all different")
+        raise ValueError(f"{what} are not all distinct")
 
 
 def element_of(array: NDArray[Any], what: str) -> str:
@@ -179,7 +179,7 @@ def element_of(array: NDArray[Any], what: str) -> str:
 
 
 def array_of(values: list[Any], element: str, what: str) -> NDArray[Any]:
-    """An array of one of the `ELEMENTS`, of values that fit into it exactly.
+    """An array with one of the `ELEMENTS` as its type, which must represent the values exactly.
 
     Examples
     --------
@@ -193,9 +193,9 @@ def array_of(values: list[Any], element: str, what: str) -> NDArray[Any]:
     if any(type(value) is not kind for value in values):
         raise ValueError(f"{what} of type {element} must all be of that type")
     if kind is int and any(not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max for value in values):
-        raise ValueError(f"{what} go beyond the range of {element}")
+        raise ValueError(f"{what} are out of range for {element}")
     with np.errstate(over="ignore"):
         array = np.array(values, dtype)
     if array.tolist() != values:
-        raise ValueError(f"{what} go beyond the range of {element}")
+        raise ValueError(f"{what} are out of range for {element}")
     return array

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tanager._jit import inlined, kernel
-from tanager._types import Adam, Descent, FloatArray, IntArray, Moments, Ridge, Tables
+from tanager._types import Adam, Descent, FloatArray, IntArray, Moments, Pull, Tables
 from tanager.kernels.batch import table_places
 from tanager.kernels.elementary import exp, log
 from tanager.kernels.lanes import LANES, MANY_LANES, add, load, multiply_add, n_lanes, prefetch, store, total, zeros
@@ -207,7 +207,7 @@ def _moves(e: int, chosen: int, descent: Descent) -> bool:
 
 
 @kernel
-def _add_ridge(slope: FloatArray, theta: FloatArray, goal: FloatArray, n_classes: int, weight: float) -> None:
+def _add_pull(slope: FloatArray, theta: FloatArray, goal: FloatArray, n_classes: int, weight: float) -> None:
     """Add ``weight`` times what ``theta - goal`` differs by between the classes; the goal holds for every x_j."""
     share, pull = np.float32(1.0 / n_classes), np.float32(weight)
     for block in range(0, slope.shape[0], goal.shape[0]):
@@ -244,7 +244,7 @@ def update_tables(
     n_classes: int,
     descent: Descent,
     weight_gradient: FloatArray,
-    ridge: Ridge,
+    pull: Pull,
 ) -> None:
     """Update the tables of slots lo to hi in place and fill the gradient of their candidates' weights.
 
@@ -269,9 +269,9 @@ def update_tables(
         table_places(batch, tables, s, chosen, n_classes, scratch.places)
         table = _slice(theta, offset[chosen], offset[chosen + 1])
         slope = _table_gradient(table, offset[chosen], grad, card, n_classes, scratch)
-        if ridge.weight > 0.0:
-            goal = ridge.goals[ridge.offset[tables.child[s]] : ridge.offset[tables.child[s] + 1]]
-            _add_ridge(slope, table.value, goal, n_classes, ridge.weight)
+        if pull.weight > 0.0:
+            goal = pull.goals[pull.offset[tables.child[s]] : pull.offset[tables.child[s] + 1]]
+            _add_pull(slope, table.value, goal, n_classes, pull.weight)
         _descend_chosen(chosen, table, slope, descent)
         # Tables that move and lie side by side are updated as one, since long loops cost less for each entry.
         e = first

@@ -12,11 +12,9 @@ Each is the weighted mean over the rows of a batch. The paper writes sums, but i
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 
+from tanager._options import Options, ShortNames, check_number
 from tanager._types import FloatArray, IntArray
 from tanager.kernels.loss_terms import conditional_loss, margin_loss
 
@@ -25,14 +23,7 @@ def _weights(sample_weight: FloatArray | None, n_rows: int) -> FloatArray:
     return np.ones(n_rows, np.float32) if sample_weight is None else sample_weight
 
 
-def _check_positive(name: str, value: float, *, or_zero: bool = False) -> None:
-    if not math.isfinite(value) or value < 0 or (value == 0 and not or_zero):
-        least = "at least 0" if or_zero else "above 0"
-        raise ValueError(f"{name} must be a finite number {least}, got {value!r}")
-
-
-@dataclass(frozen=True)
-class NegativeLogLikelihood:
+class NegativeLogLikelihood(Options):
     """Negative log-likelihood of rows and classes, the generative loss.
 
     >>> import numpy as np
@@ -48,8 +39,7 @@ class NegativeLogLikelihood:
         return margin_loss(log_joint, y, _weights(sample_weight, len(y)), (1.0, 0.0), 1.0, 1.0, grad), grad
 
 
-@dataclass(frozen=True)
-class ConditionalLikelihood:
+class ConditionalLikelihood(Options):
     """Negative conditional log-likelihood of the classes given the rows.
 
     >>> import numpy as np
@@ -65,14 +55,13 @@ class ConditionalLikelihood:
         return conditional_loss(log_joint, y, _weights(sample_weight, len(y)), grad), grad
 
 
-@dataclass(frozen=True)
-class Margin:
-    """Probabilistic margin loss: rows whose log-margin over the best other class is below ``gamma`` pay the rest.
+class Margin(Options):
+    """Probabilistic margin loss: a row whose log-margin over the best other class is below ``gamma`` pays the rest.
 
     Parameters
     ----------
     gamma : float, above 0
-        The log-margin wanted.
+        The log-margin to reach.
     eta : float, above 0
         How sharp the softened maximum over the other classes is; the paper uses values above 1.
 
@@ -88,8 +77,8 @@ class Margin:
     eta: float = 10.0
 
     def __post_init__(self) -> None:
-        _check_positive("gamma", self.gamma)
-        _check_positive("eta", self.eta)
+        check_number("gamma", self.gamma, above=0)
+        check_number("eta", self.eta, above=0)
 
     def __call__(
         self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
@@ -99,8 +88,7 @@ class Margin:
         return margin_loss(log_joint, y, weight, (0.0, 1.0), self.gamma, self.eta, grad), grad
 
 
-@dataclass(frozen=True)
-class Hybrid:
+class Hybrid(Options):
     """Negative log-likelihood plus ``lam`` times the margin loss; the loss of the paper's experiments.
 
     Parameters
@@ -123,9 +111,9 @@ class Hybrid:
     eta: float = 10.0
 
     def __post_init__(self) -> None:
-        _check_positive("lam", self.lam, or_zero=True)
-        _check_positive("gamma", self.gamma)
-        _check_positive("eta", self.eta)
+        check_number("lam", self.lam, least=0)
+        check_number("gamma", self.gamma, above=0)
+        check_number("eta", self.eta, above=0)
 
     def __call__(
         self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
@@ -133,3 +121,11 @@ class Hybrid:
         grad = np.empty_like(log_joint)
         weight = _weights(sample_weight, len(y))
         return margin_loss(log_joint, y, weight, (1.0, self.lam), self.gamma, self.eta, grad), grad
+
+
+LOSSES = ShortNames(
+    "loss",
+    {"hybrid": Hybrid, "nll": NegativeLogLikelihood, "margin": Margin, "conditional": ConditionalLikelihood},
+    method="__call__",
+)
+"""Losses by their short names."""

@@ -1,4 +1,4 @@
-"""What training asks of a loss: its value and its gradient with respect to the log-joint, nothing of the model."""
+"""What training requires of a loss: its value and its gradient with respect to the log-joint, and no more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Loss(Protocol):
 
     Called with ``log_joint`` float32[B, C], the class codes ``y`` int64[B] and ``sample_weight`` float32[B] or None, it
     returns the (weighted) mean loss and its gradient, an array of the shape of ``log_joint``. Any function of this
-    form will do. One that cannot use weights says so with an attribute ``takes_weights = False``.
+    form works. One that cannot use weights says so with an attribute ``takes_weights = False``.
     """
 
     def __call__(

@@ -49,7 +49,7 @@ class TorchLoss:
 
 
 def torch_loss(function: Callable[..., Any]) -> TorchLoss:
-    """Make a loss from a PyTorch function; needs the extra ``tanager[torch]``.
+    """Make a loss from a PyTorch function; requires the extra ``tanager[torch]``.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def torch_loss(function: Callable[..., Any]) -> TorchLoss:
     Returns
     -------
     loss : TorchLoss
-        To be passed to ``TANClassifier(loss=...)``.
+        For ``GradientDescent(loss=...)``.
     """
     return TorchLoss(function)
 
 
 def _takes_three_arguments(function: Callable[..., Any]) -> bool:
-    """Whether the function needs or accepts a third positional argument without a default of its own."""
+    """Whether the function takes weights: a third positional argument without a default, or named after weights."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

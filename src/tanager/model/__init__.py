@@ -1,4 +1,4 @@
-"""The model: layout of the tables, closed-form parameters, distribution over parents, and the final network."""
+"""The model: layout of the CPTs, closed-form parameters, distribution over parents, and the final network."""
 
 from tanager.model.average import LogAverage, average_networks
 from tanager.model.layout import Layout, check_memory, make_layout

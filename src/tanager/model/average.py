@@ -1,7 +1,7 @@
-"""The average of several networks in log space, as one sum of table lines.
+"""The average of several networks in log space, as one sum of CPT rows.
 
-The mean over members of log p(x, c) has the same softmax over c as the mean of log p(c | x), because what they differ
-by does not depend on c. It is a sum of scaled table lines, and tables of the same child and parents add up to one.
+The mean over members of log p(x, c) has the same softmax over c as the mean of log p(c | x), because their difference
+does not depend on c. It is a sum of scaled CPT rows, and the CPTs with the same child and parents can be added up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray, Tables
 from tanager.kernels.lanes import padded
 from tanager.kernels.log_joint import network_log_joint
-from tanager.model.network import Network
+from tanager.model.network import Network, check_codes
 from tanager.model.wide_codes import wide_cards, wide_codes
 
 
@@ -28,12 +28,12 @@ class LogAverage:
     ----------
     members : tuple of Network
     tables : Tables
-        One slot for each distinct set of child and parents among the members.
+        One slot for each distinct combination of child and parents among the members.
     theta : float32 array
-        Summed and scaled tables.
+        Summed and scaled CPTs.
     log_prior : float64 array of shape (C,)
     pairs : int64 array of shape (P, 2)
-        Features of the pairs that tables have as parents; mostly there are none.
+        Features of the pairs that are parents in CPTs; usually empty.
     """
 
     members: tuple[Network, ...]
@@ -44,14 +44,15 @@ class LogAverage:
 
     @property
     def n_parameters(self) -> int:
-        """Number of table entries and class terms."""
+        """Number of CPT entries and class terms."""
         return int(self.tables.offset[-1]) + len(self.log_prior)
 
     def log_joint(self, codes: IntArray, n_threads: int = 1) -> FloatArray:
-        """Mean over the members of the log-joint, float64[N, C].
+        """Mean log-joint of the members, float64[N, C].
 
-        Each member sums out the unknown values of a row for itself; the results are averaged.
+        Each member sums out the unknown values of a row separately; the results are averaged.
         """
+        codes = check_codes(codes, self.tables.cards[: self.members[0].n_features])
         log_joint = np.empty((len(codes), len(self.log_prior)))
         is_complete = np.empty(len(codes), np.bool_)
         with Crew(n_threads) as crew:

@@ -1,4 +1,4 @@
-"""The most probable classes of many rows, with tables that are shortened for the purpose."""
+"""The most probable classes of many rows, found with CPTs rounded to short integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_ENTRIES = np.iinfo(np.int32).max
 
 
 def pays_to_shorten(layout: Layout, n_rows: int) -> bool:
-    """Whether so many rows read more table lines than there are; also, whether the lines can be numbered."""
+    """Whether so many rows read more CPT lines than there are, and there are few enough lines to index."""
     n_lines = layout.size // layout.n_classes
     is_small = n_lines * short_width(layout.n_classes) <= _MOST_ENTRIES
     return n_rows * layout.parent_sets.n_features >= n_lines and is_small
@@ -29,7 +29,7 @@ def settle_classes(
     Parameters
     ----------
     layout : Layout
-        With one table for each feature.
+        With one CPT for each feature.
     theta : float32 array
     log_prior : float64 array of shape (C,)
     codes : int array of shape (N, D), C-contiguous

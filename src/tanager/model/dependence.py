@@ -1,13 +1,12 @@
 """Networks in which features have up to two extra parents: unknown values, and draws.
 
-Such a network is no forest, and summing values out of it exactly may take exponential time. Where a parent is unknown,
-a known feature is given the probability that its table has on average, weighted by p(x_parent | c) of each unknown
-parent for itself:
+Such a network is not a forest, and summing out values exactly may take exponential time. If a parent is unknown, the
+probability of a known feature is the mean over its CPT, weighted by p(x_parent | c) of each unknown parent:
 
     ``p(x_i | x_a, c) = sum_b p(x_b | c) p(x_i | x_a, x_b, c)``   with a known and b unknown.
 
-That p(x_b | c) comes from the network in the same way, parents before their children. It is exact where nothing else
-tells anything of the unknown parent, and an approximation elsewhere. An unknown feature adds nothing.
+p(x_b | c) comes from the network in the same way, parents before their children. This is exact if no other observed
+value is informative about the unknown parent, and an approximation otherwise. An unknown feature contributes nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from tanager.structure import dependence_order
 
 
 class OpenTables:
-    """Log-tables with a line more for each unknown value, ``[x_a, x_b, x_i, c]``; made from a network's tables.
+    """Logarithms of CPTs with an additional entry for unknown values on each axis, ``[x_a, x_b, x_i, c]``.
 
-    An axis of R values and one for unknown has R + 1 entries; that of a parent that the feature does not have, one.
+    An axis with R values has R + 1 entries; the axis of a parent that the feature does not have, one.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ class OpenTables:
 
 
 def _mean(table: FloatArray, axis: int, marginal: FloatArray | None) -> FloatArray:
-    """Mean over the values of one parent, weighted by p(x_parent | c); ones, a term left out, if there is a cycle."""
+    """Mean over the values of one parent, weighted by p(x_parent | c); ones if there is a cycle, to skip the term."""
     if marginal is None:
         return np.ones_like(table.take([0], axis))
     subscripts = "abic,ac->bic" if axis == 0 else "abic,bc->aic"
@@ -84,12 +83,12 @@ def _mean(table: FloatArray, axis: int, marginal: FloatArray | None) -> FloatArr
 def draw_rows(
     members: NDArray[np.int64], cpts: list[FloatArray], cards: IntArray, classes: IntArray, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw a row of each class that is given, int64[N, D], parents before their children.
+    """Draw one row for each of the given classes, int64[N, D], parents before their children.
 
     Parameters
     ----------
     members, cpts, cards
-        As for `OpenTables`, without a cycle.
+        As in `OpenTables`; there must be no cycle.
     classes : int64 array of shape (N,)
     rng : numpy Generator
     """
@@ -103,6 +102,6 @@ def draw_rows(
             given = given * cards[b] + codes[:, b]
         share = np.cumsum(cpts[i], axis=1)
         share /= share[:, -1:]
-        # The place where the running sum first exceeds a uniform number.
+        # The position where the cumulative sum first exceeds a uniform number.
         codes[:, i] = (share[given, :, classes] <= rng.random(len(classes))[:, None]).sum(axis=1)
     return codes

@@ -1,4 +1,4 @@
-"""What was observed in the rows that a network is asked about, checked: codes of features, numbers of classes."""
+"""The observed values that queries condition on, checked: codes of features, numbers of classes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ UNKNOWN_CLASS = -1
 
 
 class Evidence(NamedTuple):
-    """What is known of each row."""
+    """The observed values of each row."""
 
-    codes: NDArray[np.int64]  # [N, D]: the feature's number of values where it was not observed
-    classes: NDArray[np.int64]  # [N]: -1 where it was not observed
+    codes: NDArray[np.int64]  # [N, D]: the feature's number of values if unknown
+    classes: NDArray[np.int64]  # [N]: -1 if unknown
 
     @property
     def n_rows(self) -> int:
@@ -27,7 +27,7 @@ class Evidence(NamedTuple):
 def read_evidence(
     cards: IntArray, n_classes: int, codes: ArrayLike | None = None, classes: ArrayLike | None = None
 ) -> Evidence:
-    """Check codes and classes; where both are None nothing was observed, in one row.
+    """Check codes and classes; if both are None, the result is one row without observed values.
 
     >>> read_evidence(np.array([3, 2]), 2, classes=[1, -1])
     Evidence(codes=array([[3, 2],
@@ -56,7 +56,7 @@ def _read_codes(codes: ArrayLike, cards: IntArray) -> NDArray[np.int64]:
         n, i = outside[0]
         raise ValueError(
             f"row {n}, feature {i}: code {read[n, i]} is outside 0 to {cards[i]}; the feature has {cards[i]} values, "
-            f"and {cards[i]} stands for not observed"
+            f"and {cards[i]} means unknown"
         )
     return read
 
@@ -71,7 +71,7 @@ def _read_classes(classes: ArrayLike, n_classes: int) -> NDArray[np.int64]:
     if outside.size:
         n = outside[0]
         raise ValueError(
-            f"row {n}: class number {read[n]} is outside 0 to {n_classes - 1}; {UNKNOWN_CLASS} stands for not observed"
+            f"row {n}: class number {read[n]} is outside 0 to {n_classes - 1}; {UNKNOWN_CLASS} means unknown"
         )
     return read
 

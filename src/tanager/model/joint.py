@@ -1,8 +1,8 @@
-"""Several TANs in one arena, to be trained together on the loss of their mean log-joint.
+"""Several TANs in one arena, trained jointly on the loss of their mean log-joint.
 
-The members' search spaces lie one after the other: feature i of member m is number ``m * D + i``, and no candidate
-leads from one member to another. The kernels see ``M * D`` slots over D features and sum all of them; the step of
-training divides by M.
+The search spaces of the members are concatenated: feature i of member m is number ``m * D + i``, and no candidate
+connects two members. The kernels see ``M * D`` slots over D features and sum all of them; the training step divides
+by M.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tanager.structure import NO_PARENT, ParentSets
 
 
 def join_layouts(layouts: Sequence[Layout]) -> Layout:
-    """One layout of all members' tables.
+    """One layout with the CPTs of all members.
 
     Parameters
     ----------
     layouts : sequence of M Layout
-        Of the same features and classes.
+        With the same features and classes.
 
     Examples
     --------
@@ -75,5 +75,5 @@ def split_distribution(distribution: ParentDistribution, n_members: int) -> list
 def split_networks(
     layout: Layout, theta: FloatArray, log_prior: FloatArray, chosen: NDArray[np.int64]
 ) -> list[Network]:
-    """The members as networks of their own; ``chosen`` holds the candidates kept, int64[M * D]."""
+    """The members as separate networks; ``chosen``, int64[M * D], holds the selected candidates."""
     return [Network.from_arena(layout, theta, log_prior, own) for own in np.split(chosen, layout.n_members)]

@@ -1,4 +1,4 @@
-"""The arena: where the CPT of every candidate lies, and how much memory it takes."""
+"""The arena: the location of every candidate's CPT, and the memory they take."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _BYTES_PER_ENTRY = 3 * np.dtype(np.float32).itemsize  # the parameter and Adam's
 
 @dataclass(frozen=True)
 class Layout:
-    """Tables of a search space in one flat arena; made by `make_layout`.
+    """CPTs of a search space in one flat arena; made by `make_layout`.
 
     Attributes
     ----------
     parent_sets : ParentSets
     tables : Tables
-        Child, parent and place of every table, as arrays for the kernels.
+        Child, parent and offset of every CPT, as arrays for the kernels.
     n_classes : int
     n_members : int
-        How many classifiers the arena holds, whose mean log-joint is trained (see `tanager.model.joint`); mostly 1.
+        Number of classifiers in the arena, whose mean log-joint is trained (see `tanager.model.joint`); usually 1.
     """
 
     parent_sets: ParentSets
@@ -41,26 +41,26 @@ class Layout:
 
     @property
     def pairs(self) -> IntArray:
-        """Features of the pairs that tables have as parents, int64[P, 2]."""
+        """Features of the pairs that are parents in CPTs, int64[P, 2]."""
         return self.parent_sets.pairs % len(self.cards)
 
     @property
     def size(self) -> int:
-        """Number of entries of all tables."""
+        """Number of entries of all CPTs."""
         return int(self.tables.offset[-1])
 
     @property
     def arena_size(self) -> int:
-        """Number of entries of an arena: those of the tables, and one line of zeros, read for unknown values."""
+        """Number of entries of an arena: those of the CPTs, and a row of zeros that is read for unknown values."""
         return self.size + padded(self.n_classes)
 
     @property
     def training_bytes(self) -> int:
-        """Memory that training takes for parameters and moments."""
+        """Memory of parameters and moments in training."""
         return self.size * _BYTES_PER_ENTRY
 
     def table(self, arena: FloatArray, candidate: int) -> FloatArray:
-        """View of one candidate's table in the arena, ``[x_parent, x_child, c]``.
+        """View of one candidate's CPT in the arena, ``[x_parent, x_child, c]``.
 
         Examples
         --------
@@ -76,12 +76,12 @@ class Layout:
 
 
 def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes: int, n_members: int = 1) -> Layout:
-    """Lay out one table for every candidate of the search space.
+    """Lay out one CPT for every candidate of the search space.
 
     Parameters
     ----------
     parent_sets : ParentSets
-        Of ``n_members * D`` features; member m has the features ``m * D`` to ``m * D + D - 1``, and pairs of them.
+        Over ``n_members * D`` features; member m has the features ``m * D`` to ``m * D + D - 1``, and pairs of them.
     cards : int array of shape (D,)
         Number of values of each feature.
     n_classes : int
@@ -89,7 +89,7 @@ def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes:
     """
     n_slots, n_features = parent_sets.n_features, len(cards)
     if n_slots != n_members * n_features:
-        raise ValueError(f"the search space is of {n_slots // n_members} features, but the table has {n_features}")
+        raise ValueError(f"the search space has {n_slots // n_members} features, but X has {n_features}")
     columns = wide_cards(np.asarray(cards, np.int64), parent_sets.pairs % n_features)
     number = parent_sets.parents.astype(np.int64)
     parent = np.where(number < n_slots, number % n_features, number - n_slots + n_features)
@@ -102,26 +102,26 @@ def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes:
 
 
 def check_memory(layout: Layout, available: int | None = None) -> None:
-    """Raise a MemoryError if training the tables would take more memory than the machine has.
+    """Raise a MemoryError if training the CPTs would take more memory than the machine has.
 
     Parameters
     ----------
     layout : Layout
     available : int, optional
-        Bytes that may be used; default is the machine's physical memory, where it can be asked.
+        Bytes that may be used. Defaults to the machine's physical memory, if known.
     """
     largest = int(np.diff(layout.tables.offset).max())
     check_bytes(
         layout.training_bytes,
-        f"the {layout.parent_sets.n_candidates} tables of this search space would take",
-        "lower max_parents, max_bins or max_categories, or leave out features with many values (the largest table has "
+        f"the {layout.parent_sets.n_candidates} CPTs of this search space would take",
+        "lower max_parents, max_bins or max_categories, or leave out features with many values (the largest CPT has "
         f"{largest:,} entries)",
         available,
     )
 
 
 def check_bytes(n_bytes: int, what: str, advice: str, available: int | None = None) -> None:
-    """Raise a MemoryError if something takes more memory than the machine has; the error says how much."""
+    """Raise a MemoryError that says how much, if something would take more memory than the machine has."""
     if available is None:
         available = _physical_memory()
     if available is not None and n_bytes > available:

@@ -21,7 +21,7 @@ def class_log_prior(y: IntArray, weight: FloatArray, n_classes: int, smoothing: 
 def table_log_frequencies(
     layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, smoothing: float, crew: Crew | None = None
 ) -> FloatArray:
-    """Log of the smoothed relative frequencies of every candidate's table, as an arena of float64.
+    """Log of the smoothed relative frequencies of every candidate's CPT, as an arena of float64.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def table_log_frequencies(
     y : int array of shape (N,)
     weight : float array of shape (N,)
     smoothing : float
-        Added to every cell.
+        Added to every count.
     """
     crew = crew or Crew()
     arena = np.zeros(layout.size)

@@ -1,8 +1,8 @@
-"""Structures with closed-form tables, scored by how well they tell the classes apart, one changed parent at a time.
+"""Structures with counted CPTs, scored by how well they discriminate the classes, one changed parent at a time.
 
-The tables of all candidates are counted once. A structure is its rows' log-joint; a move to another parent changes one
-term of it. Such scores are those of Grossman and Domingos (2004) and of Pernkopf, Wohlmayr and Tschiatschek (2011,
-2012), who keep the tables at maximum likelihood.
+The CPTs of all candidates are counted once. A structure is represented by the log-joint of the rows, and a move to
+another parent changes one of its terms. These are the scores of Grossman and Domingos (2004) and of Pernkopf, Wohlmayr
+and Tschiatschek (2011, 2012), who keep the CPTs at maximum likelihood.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from tanager.model.layout import Layout, check_bytes
 from tanager.model.maximum_likelihood import class_log_prior
 from tanager.model.weights import count_rows
 
-_BYTES_PER_ENTRY = 16  # the counts, and two tables of logarithms
+_BYTES_PER_ENTRY = 16  # the counts, and two CPTs of logarithms
 
 
 @dataclass(frozen=True)
 class MoveScorer:
-    """Scores of structures that take one candidate of a search space for each feature; made by `make_scorer`.
+    """Scores of structures that select one candidate of a search space for each feature; made by `make_scorer`.
 
     Attributes
     ----------
     layout : Layout
     terms : Terms
-        Rows and tables, for the kernels.
+        Rows and CPTs, for the kernels.
     log_prior : float32 array of shape (C,)
     score : Score
     """
@@ -52,14 +52,14 @@ class MoveScorer:
     score: Score
 
     def log_joint(self, selected: IntArray) -> FloatArray:
-        """Log-joint of the rows under a structure, float32[N, P], lines filled up to whole lanes."""
+        """Log-joint of the rows under a structure, float32[N, P], padded to whole lanes."""
         log_joint = empty_log_joint(self.log_prior, len(self.terms.y))
         for slot, candidate in enumerate(selected):
             add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, log_joint)
         return log_joint
 
     def score_of(self, selected: IntArray, log_joint: FloatArray) -> float:
-        """Score of the structure itself, whose log-joint is given."""
+        """Score of a structure, given its log-joint."""
         return self.score_with(0, int(selected[0]), selected, log_joint)
 
     def score_with(self, slot: int, candidate: int, selected: IntArray, log_joint: FloatArray) -> float:
@@ -68,14 +68,14 @@ class MoveScorer:
         return float(candidate_score(slot, candidate, self.terms, self.layout.tables, base, self.score))
 
     def all_scores(self, selected: IntArray, log_joint: FloatArray, crew: Crew) -> FloatArray:
-        """Score with every candidate in the place of its feature's own, float64[E]."""
+        """Score with each candidate in place of the current one of its feature, float64[E]."""
         scores = np.empty(self.layout.parent_sets.n_candidates)
         ranges = crew.split_by_cost(np.diff(self.layout.tables.ptr))
         crew.run(move_scores, ranges, self.terms, self.layout.tables, selected, log_joint, self.score, scores)
         return scores
 
     def move(self, slot: int, candidate: int, selected: IntArray, log_joint: FloatArray) -> FloatArray:
-        """Let a feature take another candidate: changes ``selected`` and returns the new log-joint."""
+        """Give a feature another candidate: changes ``selected`` and returns the new log-joint."""
         moved = self._without(slot, selected, log_joint)
         add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, moved)
         selected[slot] = candidate
@@ -84,11 +84,11 @@ class MoveScorer:
     def anneal(
         self, moves: Annealing, selected: IntArray, log_joint: FloatArray, best: IntArray, scores: FloatArray
     ) -> None:
-        """Try moves in turn; all arrays but ``moves`` are changed (see `tanager.kernels.moves.anneal`)."""
+        """Try moves in turn; changes all arrays except ``moves`` (see `tanager.kernels.moves.anneal`)."""
         anneal(moves, self.terms, self.layout.tables, selected, log_joint, self.score, best, scores)
 
     def _without(self, slot: int, selected: IntArray, log_joint: FloatArray) -> FloatArray:
-        """Copy of the log-joint that lacks the terms of one feature."""
+        """Copy of the log-joint without the terms of one feature."""
         base = log_joint.copy()
         add_terms(slot, int(selected[slot]), -1.0, self.terms, self.layout.tables, base)
         return base
@@ -104,7 +104,7 @@ def make_scorer(
     max_rows: int | None = None,
     crew: Crew | None = None,
 ) -> MoveScorer:
-    """Count the tables of all candidates, and prepare the rows for scoring.
+    """Count the CPTs of all candidates, and prepare the rows for scoring.
 
     Parameters
     ----------
@@ -113,19 +113,19 @@ def make_scorer(
         Arrays of shape (N, D), (N,) and (N,).
     score : Score
     smoothing : float
-        Added to every cell.
+        Added to every count.
     is_left_out : bool
-        Whether the tables that a row meets for its own class are counted without it, so that large tables are not
-        rated by rows that they have seen. It is left out as one row (of mean weight, where weights are no whole
-        numbers), and only for its own class.
+        Whether the CPT entries of a row's own class are counted without that row, so that large CPTs are not scored on
+        rows they have seen. It is removed as one row (of mean weight, unless weights are whole numbers), and only for
+        its own class.
     max_rows : int, optional
-        Number of rows to score, evenly spread over all; tables are counted from all rows.
+        Number of rows to score, evenly spread; CPTs are counted from all rows.
     crew : Crew, optional
     """
     codes, y, weight = rows
     check_bytes(
         layout.size * _BYTES_PER_ENTRY,
-        f"scoring the {layout.parent_sets.n_candidates} tables of this search space would take",
+        f"scoring the {layout.parent_sets.n_candidates} CPTs of this search space would take",
         "use candidates='screened' with a lower max_parents, or lower max_bins or max_categories",
     )
     crew, smoothing = crew or Crew(), float(smoothing)
@@ -150,7 +150,7 @@ def make_scorer(
 
 
 def spread_rows(n_rows: int, most: int | None) -> NDArray[np.int64]:
-    """Row numbers evenly spread over all rows, at most so many; sorted rows keep their shares of classes.
+    """At most ``most`` evenly spread row numbers; if rows are sorted by class, this keeps the class frequencies.
 
     >>> spread_rows(10, 4)
     array([0, 3, 6, 9])

@@ -1,4 +1,4 @@
-"""The classifier that is left after training: one table for each feature, given the class and its extra parents."""
+"""The trained classifier: one CPT for each feature, given the class and its extra parents."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class Network:
     Attributes
     ----------
     parents : int64 array of shape (D,)
-        The extra parent of each feature, -1 for none. The class is a parent of every feature. A number of D or more is
-        a pair of parents, of which `members` has the features.
+        The extra parent of each feature, -1 for none. The class is a parent of every feature. Numbers from D on are
+        pairs of parents; `members` has their features.
     layout : Layout
     theta : float32 array
-        Log-probabilities of all tables, one after the other, each read as ``[x_parent, x_child, c]``, and some zeros.
+        Log-probabilities of all CPTs in sequence, each ``[x_parent, x_child, c]``, followed by zeros.
     log_prior : float64 array of shape (C,)
 
     Notes
     -----
-    The parents that a pseudo-TAN search finds may form a cycle. Such a network still classifies, but it is not a
-    Bayesian network: its scores are not a joint distribution and nothing can be summed out of it.
+    The parents found by a pseudo-TAN search may form a cycle. Such a network still classifies, but it is not a Bayesian
+    network: its scores are not a joint distribution, and values cannot be summed out.
 
-    Where features have two extra parents the network is no forest, and only what needs no summing out is exact: the
-    log-joint of complete rows and draws. `tanager.model.dependence` says what becomes of unknown values.
+    If features have two extra parents, the network is not a forest, and only the log-joint of complete rows and draws
+    are exact. `tanager.model.dependence` describes how unknown values are handled.
     """
 
     parents: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Network:
 
     @classmethod
     def from_arena(cls, layout: Layout, theta: FloatArray, log_prior: FloatArray, chosen: IntArray) -> Network:
-        """Keep the chosen candidates' tables of an arena; ``chosen`` is the index of one for each feature, int[D]."""
+        """Keep the CPTs of the chosen candidates; ``chosen``, int[D], is the index of one for each feature."""
         columns = [*range(len(layout.cards)), *map(tuple, layout.pairs.tolist()), NO_PARENT]
         sets = ParentSets.from_lists([[columns[j]] for j in layout.tables.parent[chosen]])
         tables = [layout.table(theta, e) for e in chosen]
@@ -78,18 +78,18 @@ class Network:
 
     @property
     def n_parameters(self) -> int:
-        """Number of table entries and class probabilities."""
+        """Number of CPT entries and class probabilities."""
         return self.layout.size + self.n_classes
 
     @property
     def is_bayesian_network(self) -> bool:
-        """Whether the parents form no cycle."""
+        """Whether the structure is free of cycles."""
         return dependence_order(self.members) is not None if self.has_pairs else find_cycle(self.parents) is None
 
     @property
     def has_pairs(self) -> bool:
-        """Whether a feature has two extra parents, so that the network is no forest."""
-        return len(self.layout.pairs) > 0
+        """Whether a feature has two extra parents, so that the network is not a forest."""
+        return len(self.layout.parent_sets.pairs) > 0
 
     @property
     def members(self) -> NDArray[np.int64]:
@@ -97,44 +97,49 @@ class Network:
         return members_of(self.parents, self.layout.pairs, self.n_features)
 
     def cpt(self, feature: int) -> FloatArray:
-        """Conditional probabilities ``[x_parent, x_feature, c]`` of a feature; without a parent the first axis is 1.
+        """The CPT ``[x_parent, x_feature, c]`` of a feature; without a parent the first axis has length 1.
 
-        With two parents a and b the first axis has their pairs of values, ``x_a * R_b + x_b``.
+        With two parents a and b, the first axis has their pairs of values, ``x_a * R_b + x_b``.
         """
         return np.exp(self.layout.table(self.theta, feature).astype(np.float64))
 
     def log_joint(self, codes: IntArray, n_threads: int = 1) -> FloatArray:
         """Log-probability of each row together with each class, float64[N, C].
 
-        A code equal to the number of values of its feature is unknown; unknown values are summed out exactly. Where
-        the parents form a cycle this is not possible, and the terms that need an unknown value are left out. Where
-        features have two parents, tables with an unknown parent are averaged (see `tanager.model.dependence`).
+        A code equal to the number of values of its feature is unknown; unknown values are summed out exactly. If the
+        parents form a cycle this is not possible, and terms that depend on an unknown value are left out. If features
+        have two parents, CPTs with an unknown parent are averaged (see `tanager.model.dependence`).
         """
+        codes = check_codes(codes, self.layout.tables.cards[: self.n_features])
         log_joint = np.empty((len(codes), self.n_classes))
         is_complete = np.empty(len(codes), np.bool_)
         model = (self.theta, self.log_prior, self.layout.tables)
         with Crew(n_threads) as crew:
-            wide = wide_codes(codes, self.layout.pairs, self.layout.tables.cards, crew)
+            wide = self._with_pairs(codes, crew)
             crew.run(network_log_joint, crew.split(len(codes)), *model, wide, log_joint, is_complete)
         if not is_complete.all():
             self._sum_out(np.flatnonzero(~is_complete), codes, log_joint, n_threads)
         return log_joint
 
     def predict(self, codes: IntArray, n_threads: int = 1) -> NDArray[np.int64]:
-        """Number of the most probable class of each row, the first of equal ones; unknown values as in `log_joint`."""
+        """Number of the most probable class of each row, the first if tied; unknown values as in `log_joint`."""
         if not pays_to_shorten(self.layout, len(codes)):
             return self.log_joint(codes, n_threads).argmax(axis=1)
-        codes = np.ascontiguousarray(codes)
+        codes = check_codes(codes, self.layout.tables.cards[: self.n_features])
         with Crew(n_threads) as crew:
-            wide = wide_codes(codes, self.layout.pairs, self.layout.tables.cards, crew)
+            wide = self._with_pairs(codes, crew)
             classes, is_settled = settle_classes(self.layout, self.theta, self.log_prior, wide, crew)
         if not is_settled.all():
             left = np.flatnonzero(~is_settled)
             classes[left] = self.log_joint(codes[left], n_threads).argmax(axis=1)
         return classes
 
+    def _with_pairs(self, codes: IntArray, crew: Crew) -> IntArray:
+        """The codes, and beside them those of pairs of features that are parents together."""
+        return wide_codes(codes, self.layout.pairs, self.layout.tables.cards, crew) if self.has_pairs else codes
+
     def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray, n_threads: int) -> None:
-        """Fill the given rows, whose unknown values are summed out."""
+        """Fill in the given rows and sum out their unknown values."""
         if self.has_pairs:
             tables, part = self.open_tables(), codes[rows]
             log_joint[rows] = self.log_prior + sum(tables.terms(i, part) for i in range(self.n_features))
@@ -148,13 +153,13 @@ class Network:
             crew.run(sum_out, crew.split(len(rows)))
 
     def open_tables(self) -> OpenTables:
-        """Tables with lines for unknown values, as networks in which features have two parents read them."""
+        """CPTs with entries for unknown values, for networks in which features have two parents."""
         return OpenTables(self.members, [self.cpt(i) for i in range(self.n_features)], self.cards)
 
     def forest(self) -> Forest:
-        """The arrays that kernels pass messages along; without an order if the parents form a cycle."""
+        """The arrays for message passing; the order is empty if the parents form a cycle."""
         if self.has_pairs:
-            raise ValueError("features have two extra parents, so that the network is no forest")
+            raise ValueError("the network is not a forest: a feature has two extra parents")
         order = depth_first_order(self.parents) if self.is_bayesian_network else np.empty(0, np.int64)
         start = np.concatenate([[0], np.cumsum(self.cards)])
         return Forest(self.theta, self.log_prior, self.layout.tables, order, start)
@@ -162,10 +167,9 @@ class Network:
     def log_terms(self, codes: ArrayLike, n_threads: int = 1) -> FloatArray:
         """The log-joint without the prior, split over the features, float64[N, D, C].
 
-        The term of a feature is log p(x_i | x_parent, c). Where the parent is unknown, it is the log-probability of x_i
-        given all that was observed before it, in an order in which what is below a feature follows it at once. The
-        term of an unknown feature is zero, up to the rounding of the tables. Where features have two parents, tables
-        with an unknown parent are averaged instead.
+        The term of a feature is log p(x_i | x_parent, c). If the parent is unknown, it is the log-probability of x_i
+        given all values observed before it, in depth-first order. The term of an unknown feature is zero, up to
+        rounding. If features have two parents, CPTs with an unknown parent are averaged instead.
         """
         evidence = read_evidence(self.cards, self.n_classes, codes)
         if self.has_pairs:
@@ -179,16 +183,16 @@ class Network:
     def marginals(
         self, codes: ArrayLike | None = None, classes: ArrayLike | None = None, n_threads: int = 1
     ) -> Marginals:
-        """Exact probabilities of the class and of each feature given what was observed.
+        """Exact probabilities of the class and of each feature given the observed values.
 
         Parameters
         ----------
         codes : int array of shape (N, D), optional
-            Observed features; a code equal to the number of values of its feature is not observed. None: nothing is.
+            Observed values; a code equal to the number of values of its feature is unknown. None: all are.
         classes : int array of shape (N,), optional
-            Observed classes, -1 where not observed. None: nothing is. Without codes and classes, N is 1.
+            Observed classes, -1 if unknown. None: all are. Without codes and classes, N is 1.
         n_threads : int, default=1
-            The result does not depend on it.
+            Does not change the result.
 
         Returns
         -------
@@ -212,7 +216,7 @@ class Network:
         classes: ArrayLike | None = None,
         n_threads: int = 1,
     ) -> FloatArray:
-        """Exact joint probability of up to two features and the class, given what was observed.
+        """Exact joint probability of up to two features and the class, given the observed values.
 
         Parameters
         ----------
@@ -239,7 +243,7 @@ class Network:
     def log_likelihood(
         self, codes: ArrayLike | None = None, classes: ArrayLike | None = None, n_threads: int = 1
     ) -> FloatArray:
-        """Log-probability of what was observed in each row, float64[N]; codes, classes and n_threads as in `marginals`.
+        """Log-probability of the observed values of each row, float64[N]; arguments as in `marginals`.
 
         Examples
         --------
@@ -259,7 +263,7 @@ class Network:
     def most_probable(
         self, codes: ArrayLike | None = None, classes: ArrayLike | None = None, n_threads: int = 1
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
-        """The most probable values, taken together, of all that was not observed.
+        """The jointly most probable values of everything that was not observed.
 
         Parameters
         ----------
@@ -269,10 +273,10 @@ class Network:
         Returns
         -------
         codes : int64 array of shape (N, D)
-            Without gaps. Of equally probable values the smallest; of equally probable classes the first.
+            Complete rows. Ties go to the smallest value and to the first class.
         classes : int64 array of shape (N,)
         log_probability : float64 array of shape (N,)
-            Of the completed row.
+            Log-probability of the completed row.
 
         Examples
         --------
@@ -292,17 +296,16 @@ class Network:
         random_state: int | np.random.Generator | None = None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Draw rows from the joint distribution, or what was not observed of rows given what was.
+        """Draw rows from the joint distribution, or the unknown values of rows given the observed ones.
 
         Parameters
         ----------
         n : int
             Number of rows to draw.
         codes, classes, n_threads
-            As in `marginals`. What was observed is one row, of which n completions are drawn, or n rows, of which one
-            each is drawn.
+            As in `marginals`. Either one row, of which n completions are drawn, or n rows, each completed once.
         random_state : int, numpy.random.Generator or None
-            The same number gives the same rows, whatever the number of threads.
+            The same number gives the same rows for any number of threads.
 
         Returns
         -------
@@ -319,7 +322,7 @@ class Network:
         array([0.049, 0.125, 0.826])
         """
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise ValueError(f"the number of rows to draw must be a whole number from 0 on, got {n!r}")
+            raise ValueError(f"the number of rows to draw must be a whole number of at least 0, got {n!r}")
         rng = np.random.default_rng(random_state)
         if self.has_pairs:
             return self._draw_whole_rows(int(n), read_evidence(self.cards, self.n_classes, codes, classes), rng)
@@ -328,7 +331,7 @@ class Network:
     def _draw_whole_rows(
         self, n: int, evidence: Evidence, rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Draws where features have two parents: parents come first, and nothing but the class may be known."""
+        """Draws for features with two parents: parents come first, and only the class may be known."""
         if not self.is_bayesian_network or (evidence.codes < self.cards).any():
             self._ask()
         queries.check_n_draws(evidence, n)
@@ -339,7 +342,7 @@ class Network:
         return draw_rows(self.members, cpts, self.cards, classes, rng), classes
 
     def entropy(self) -> float:
-        """Entropy in nats of class and features together.
+        """Joint entropy of the class and the features, in nats.
 
         Examples
         --------
@@ -352,7 +355,7 @@ class Network:
         return queries.joint_entropy(self._ask()[0])
 
     def mutual_information(self) -> FloatArray:
-        """Mutual information in nats of each feature with the class, float64[D]: what it tells of the class alone.
+        """Mutual information between each feature alone and the class in nats, float64[D].
 
         Examples
         --------
@@ -365,10 +368,10 @@ class Network:
         return queries.class_information(self._ask()[0])
 
     def _ask(self, codes: ArrayLike | None = None, classes: ArrayLike | None = None) -> tuple[Forest, Evidence]:
-        """What queries go by; refuses a network that is not a joint distribution, or no forest."""
+        """The inputs of a query; refuses networks that are not a forest."""
         if self.has_pairs:
             raise ValueError(
-                "features have two extra parents, so that values cannot be summed out: such a network has the "
+                "values cannot be summed out, because a feature has two extra parents: the network supports only the "
                 "log-likelihood of complete rows and draws of whole rows, with or without their class; for other "
                 "queries fit with another structure than 'k-dependence', for instance 'subset'"
             )
@@ -376,7 +379,32 @@ class Network:
         if cycle is not None:
             path = " -> ".join(map(str, [*cycle, cycle[0]]))
             raise ValueError(
-                f"the parents form a cycle (features {path}), so that the network is no joint distribution and has no "
+                f"the parents form a cycle (features {path}), so the network is not a joint distribution and has no "
                 "marginals, completions or samples; fit with another structure than 'pseudo', for instance 'free'"
             )
         return self.forest(), read_evidence(self.cards, self.n_classes, codes, classes)
+
+
+def check_codes(codes: ArrayLike, cards: IntArray) -> IntArray:
+    """Codes as a C-contiguous array that kernels can read: one column for each feature, none out of range.
+
+    Examples
+    --------
+    >>> check_codes([[0, 3]], np.array([2, 3]))
+    array([[0, 3]])
+    >>> check_codes([[0, 4]], np.array([2, 3]))
+    Traceback (most recent call last):
+        ...
+    ValueError: row 0, feature 1: code 4 is outside 0 to 3, where 3 is unknown
+    """
+    array = np.ascontiguousarray(codes)
+    if array.ndim != 2 or array.shape[1] != len(cards) or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"codes must be whole numbers of shape (N, {len(cards)}), got {array.dtype} of shape {array.shape}"
+        )
+    if (array > cards).any() or (array.dtype.kind == "i" and array.size and array.min() < 0):
+        n, i = np.argwhere((array < 0) | (array > cards))[0].tolist()
+        raise ValueError(
+            f"row {n}, feature {i}: code {array[n, i]} is outside 0 to {cards[i]}, where {cards[i]} is unknown"
+        )
+    return array

@@ -1,7 +1,7 @@
-"""Scores of pairs of features, by which candidates for parents are screened.
+"""Scores of pairs of features, for screening candidate parents.
 
-Conditional mutual information says which pairs depend on each other within the classes, whether or not that helps to
-tell the classes apart. The other scores ask for the latter.
+Conditional mutual information measures how strongly two features depend on each other within the classes, whether or
+not that helps to distinguish the classes. The other scores measure the latter.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tanager._options import check_choice
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.kernels.moves import Score
@@ -19,7 +20,7 @@ from tanager.model.moves import make_scorer
 from tanager.structure import NO_PARENT, ParentSets
 
 _MOST_ROWS = 5000  # enough to rank pairs by their gain
-_FEATURES_AT_ONCE = 16  # whose tables are in memory together
+_FEATURES_AT_ONCE = 16  # whose CPTs are in memory at the same time
 
 
 def pair_scores(
@@ -31,10 +32,10 @@ def pair_scores(
     ----------
     name : str
         - "information": conditional mutual information given the class, I(X_i; X_j | C).
-        - "explaining-away": I(X_i; X_j | C) - I(X_i; X_j), which is what the pair tells about the class beyond what
-          its two features tell one by one (Bilmes, 2000).
-        - "conditional": what the edge adds to the conditional log-likelihood of naive Bayes.
-        - "margin": what the edge adds to the mean margin of naive Bayes, cut off at 1.
+        - "explaining-away": I(X_i; X_j | C) - I(X_i; X_j), the information of the pair about the class beyond that
+          of its two features separately (Bilmes, 2000).
+        - "conditional": gain of the edge in the conditional log-likelihood of naive Bayes.
+        - "margin": gain of the edge in the mean margin of naive Bayes, cut off at 1.
     rows : codes, y and weight
         Arrays of shape (N, D), (N,) and (N,).
     cards : int array of shape (D,)
@@ -52,8 +53,7 @@ def pair_scores(
     >>> bool(scores[0, 1] > scores[0, 2])
     True
     """
-    if name not in PAIR_SCORES:
-        raise ValueError(f"screening must be one of {', '.join(map(repr, PAIR_SCORES))}, got {name!r}")
+    check_choice("score", name, PAIR_SCORES)
     return PAIR_SCORES[name](rows, cards, n_classes, crew or Crew())
 
 
@@ -87,9 +87,9 @@ PAIR_SCORES: dict[str, Callable[[_Rows, IntArray, int, Crew], FloatArray]] = {
 
 
 def _gain(score: Score, rows: _Rows, cards: IntArray, n_classes: int, crew: Crew) -> FloatArray:
-    """What the edge of each pair adds to the score of naive Bayes.
+    """Gain of the edge of each pair in the score of naive Bayes.
 
-    But for smoothing it is the same in both directions, so each pair is scored once.
+    Except for smoothing, it is the same in both directions, so each pair is scored once.
     """
     n_features = len(cards)
     gains = np.zeros((n_features, n_features))

@@ -1,4 +1,4 @@
-"""The distribution over structures: for every feature a categorical one over its candidates, with logits phi."""
+"""The distribution over structures: a categorical one over the candidates of each feature, with logits phi."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ class ParentDistribution:
 
     @property
     def log_probabilities(self) -> FloatArray:
-        """Log-probability of every candidate, float64[E]; finite, so that candidates below 1e-12 are alike."""
+        """Log-probability of every candidate, float64[E]; kept finite by adding 1e-12 to the probabilities."""
         return np.log(self.probabilities + _LEAST)
 
     def most_probable(self) -> NDArray[np.int64]:
-        """Index of the most probable candidate of each feature; the first of equal ones."""
+        """Index of the most probable candidate of each feature; the first in case of ties."""
         ptr = self.parent_sets.ptr
         return np.array([start + np.argmax(self.phi[start:stop]) for start, stop in pairwise(ptr)])
 
     def mean_entropy(self) -> float:
-        """Mean entropy in nats over the features that have a choice; 0 if none has."""
+        """Mean entropy in nats over the features with several candidates; 0 if there are none."""
         probabilities = self.probabilities
         terms = -probabilities * np.log(np.maximum(probabilities, np.finfo(float).tiny))
         n_choices = int((np.diff(self.parent_sets.ptr) > 1).sum())
@@ -65,7 +65,7 @@ class ParentDistribution:
     def matrix(self) -> FloatArray:
         """Probabilities as a matrix float64[D, D + 1]: row i, column j for parent j; the last column is no parent.
 
-        A pair of parents counts for both, so that a row with pairs may sum to more than one.
+        A pair of parents counts for both features, so a row with pairs may sum to more than one.
         """
         sets = self.parent_sets
         out = np.zeros((sets.n_features, sets.n_features + 1))

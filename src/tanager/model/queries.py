@@ -1,7 +1,7 @@
-"""What a network knows of the joint distribution: probabilities given evidence, completions, draws, information.
+"""Queries of the joint distribution: probabilities given observed values, completions, draws, information.
 
-The functions serve the methods of `tanager.model.Network`, where what they take and return is described. All of them
-need a network without cycles. Tables are positive, so no evidence has probability zero.
+These functions implement methods of `tanager.model.Network`, which documents their arguments and results. All of them
+require a network without cycles. CPT entries are positive, so no observation has probability zero.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BLOCK_ROWS = 16384
 
 @dataclass(frozen=True)
 class Marginals:
-    """Probabilities of every variable given what was observed in each row.
+    """Probabilities of every variable given the observed values of each row.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Marginals:
 
 
 def find_marginals(forest: Forest, evidence: Evidence, n_threads: int) -> Marginals:
-    """Probability of every class and of every value of every feature."""
+    """Probabilities of all classes and of all values of all features."""
     classes = np.empty((evidence.n_rows, len(forest.prior)))
     features = np.empty((evidence.n_rows, forest.start[-1]))
     _run(fill_marginals, evidence.n_rows, n_threads, forest, *evidence, classes, features)
@@ -87,16 +87,16 @@ def draw(
     for start in range(0, n, _BLOCK_ROWS):
         rows = slice(start, min(start + _BLOCK_ROWS, n))
         part = evidence if evidence.n_rows == 1 else Evidence(evidence.codes[rows], evidence.classes[rows])
-        # Noise is drawn for the whole block before threads share it out, so that it does not depend on their number.
+        # Noise is drawn for the whole block, so that it does not depend on the number of threads.
         uniform = rng.random((rows.stop - start, codes.shape[1] + 1))
         _run(draw_completions, len(uniform), n_threads, forest, *part, uniform, codes[rows], classes[rows])
     return codes, classes
 
 
 def check_n_draws(evidence: Evidence, n: int) -> None:
-    """Refuse evidence that is neither one row for all draws nor a row for each."""
+    """Require observed values of one row for all draws, or of one row per draw."""
     if evidence.n_rows not in (1, n):
-        raise ValueError(f"to draw {n} rows, give evidence of 1 row or of {n} rows, not of {evidence.n_rows}")
+        raise ValueError(f"to draw {n} rows, give observed values of 1 row or of {n} rows, got {evidence.n_rows}")
 
 
 def class_joints(forest: Forest) -> list[FloatArray]:
@@ -109,22 +109,22 @@ def class_joints(forest: Forest) -> list[FloatArray]:
 
 
 def joint_entropy(forest: Forest) -> float:
-    """Entropy of class and features together: that of the class, and of each feature given its parents."""
+    """Joint entropy: that of the class, and of each feature given its parents."""
     joints = [*class_joints(forest), _softmax(forest.prior, axis=0)[None, :]]
     total = _entropy(joints[-1])
     for i in forest.order.tolist():
-        # With the logarithm from the table itself, a probability that underflows adds zero.
+        # With the logarithm from the CPT itself, a probability that underflows adds zero.
         table = _table(forest, i)
         total -= float(np.einsum("jc,jxc->", joints[int(forest.tables.parent[i])], np.exp(table) * table))
     return total
 
 
 def class_information(forest: Forest) -> FloatArray:
-    """Mutual information of each feature with the class, float64[D]."""
+    """Mutual information between each feature and the class, float64[D]."""
     joints = class_joints(forest)
     class_entropy = _entropy(_softmax(forest.prior, axis=0))
     information = [_entropy(joint.sum(axis=1)) + class_entropy - _entropy(joint) for joint in joints]
-    return np.maximum(information, 0.0)  # rounding may leave a feature that tells nothing below zero
+    return np.maximum(information, 0.0)  # rounding may give an uninformative feature a negative value
 
 
 def _run(kernel: Any, n_rows: int, n_threads: int, *arguments: Any) -> None:
@@ -135,7 +135,7 @@ def _run(kernel: Any, n_rows: int, n_threads: int, *arguments: Any) -> None:
 def _check_targets(targets: Sequence[Target], n_features: int) -> list[int]:
     """The features among the targets, in their order."""
     names = list(targets)
-    rule = f"targets are one or two of the features 0 to {n_features - 1}, 'class', or both"
+    rule = f"targets must be one or two of the features 0 to {n_features - 1}, 'class', or both"
     if isinstance(targets, str) or len(set(names)) != len(names):
         raise ValueError(f"{rule}, each at most once and in a list; got {targets!r}")
     features = []

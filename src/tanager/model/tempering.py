@@ -1,9 +1,9 @@
-"""A network whose class probabilities are sharper or flatter, and which is still a Bayesian network.
+"""Temperature scaling of a network that keeps it a Bayesian network.
 
-Dividing the log-joint by a temperature T changes p(c | x) to a power of it, rescaled. The tables divided by T are no
-longer normalised, but in a forest that can be mended without a change to p(c | x): the normaliser of a feature's table
-is a number for each value of its parent and each class, and so can be moved into the parent's table, and from a root
-into the class prior. Leaves go first.
+Dividing the log-joint by a temperature T makes p(c | x) proportional to its power 1 / T. The CPTs divided by T are no
+longer normalised, but in a forest this can be fixed without changing p(c | x): the normaliser of a feature's CPT is a
+number for each value of its parent and each class, so it can be moved into the parent's CPT, and from a root into the
+class prior. Leaves go first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def temper(network: Network, temperature: float) -> Network:
     network : Network
         A forest; see `can_temper`.
     temperature : float, above 0
-        Above 1 makes probabilities less sure.
+        Values above 1 make probabilities less extreme.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def temper(network: Network, temperature: float) -> Network:
     """
     if not can_temper(network):
         raise ValueError(
-            "a temperature (calibrate=True) is for forests: here parents form a cycle, or a feature has two of them"
+            "a temperature (calibrate=True) requires a forest, but parents form a cycle or a feature has two of them"
         )
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, got {temperature!r}")

@@ -1,4 +1,4 @@
-"""What weights of rows stand for."""
+"""The meaning of row weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tanager._types import FloatArray
 
 
 def count_rows(weight: FloatArray) -> float:
-    """Number of rows that weights stand for: their sum if they are whole numbers, else how many there are.
+    """Number of rows that the weights represent: their sum if they are whole numbers, otherwise their count.
 
     Examples
     --------

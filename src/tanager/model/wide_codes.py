@@ -1,4 +1,4 @@
-"""Codes of features and, beside them, of pairs of features that are parents together."""
+"""Codes of features, and of pairs of features that are parents together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tanager.kernels.pairs import widen_codes
 
 
 def wide_cards(cards: IntArray, pairs: IntArray) -> IntArray:
-    """Number of values of all columns that can be parents, int64[D + P + 1]; the last is for no parent.
+    """Number of values of every column that can be a parent, int64[D + P + 1]; the last is for no parent.
 
     >>> wide_cards(np.array([3, 2]), np.array([[0, 1]]))
     array([3, 2, 6, 1])
@@ -19,14 +19,14 @@ def wide_cards(cards: IntArray, pairs: IntArray) -> IntArray:
 
 
 def wide_codes(codes: IntArray, pairs: IntArray, cards: IntArray, crew: Crew | None = None) -> IntArray:
-    """The codes with a column more for each pair, [N, D + P]; without pairs the codes themselves.
+    """The codes with an additional column for each pair, [N, D + P]; without pairs, the codes themselves.
 
     Parameters
     ----------
     codes : int array of shape (N, D)
     pairs : int64 array of shape (P, 2)
     cards : int64 array of shape (D + P + 1,)
-        As `wide_cards` makes them. A code equal to the number of values is unknown; so is a pair of which one is.
+        From `wide_cards`. A code equal to the number of values is unknown; so is a pair with an unknown value.
     crew : Crew, optional
 
     Examples

@@ -1,9 +1,9 @@
-"""Pictures of what was learned, with matplotlib (the extra ``tanager[plots]``)."""
+"""Pictures of fitted classifiers, drawn with matplotlib (the extra ``tanager[plots]``)."""
 
+from tanager.pictures.cpts import Axis, draw_log_ratio, draw_probabilities
 from tanager.pictures.explanation import draw_explanation
 from tanager.pictures.history import draw_history
 from tanager.pictures.structure import draw_structure, save_structure
-from tanager.pictures.tables import Axis, draw_log_ratio, draw_probabilities
 
 __all__ = [
     "Axis",

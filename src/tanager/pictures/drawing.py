@@ -1,4 +1,4 @@
-"""Figures as files: matplotlib on demand, and files that appear only when they are complete."""
+"""Figures as files: matplotlib imported on demand, and atomic writes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-"""Colours that people with any colour vision tell apart (Okabe and Ito)."""
+"""Colours that are distinguishable with any colour vision (Okabe and Ito)."""
 
-# Text stays text, and the same figure gives the same file.
+# Keep text as text, and make files reproducible.
 _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tanager"}
 _METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "png": {"Software": None}}
 
 
 def import_matplotlib(module: str) -> Any:
-    """Import a module of matplotlib, or say how to install it."""
+    """Import a module of matplotlib; the error says how to install it."""
     try:
         return importlib.import_module(f"matplotlib.{module}")
     except ImportError as error:
@@ -29,7 +29,7 @@ def import_matplotlib(module: str) -> Any:
 
 
 def literal(text: str, longest: int) -> str:
-    """Text as it stands, cut where it is too long; a dollar sign would begin mathematics.
+    """Text for matplotlib, truncated if too long; dollar signs are escaped, as they would start mathematics.
 
     >>> literal("price in $, before tax", 12)
     'price in \\\\$,…'

@@ -1,4 +1,4 @@
-"""One prediction as a picture: what each feature adds to the log-odds of two classes, as bars."""
+"""One prediction as a picture: the contribution of each feature to the log-odds of two classes, as bars."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def draw_explanation(
     max_bars: int = 15,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw contributions to the log-odds of two classes as bars, the largest on top; needs ``tanager[plots]``.
+    """Draw contributions to the log-odds of two classes as bars, the largest on top; requires ``tanager[plots]``.
 
     Parameters
     ----------
     labels : sequence of str
-        What each contribution is of, in one line or two.
+        Label of each contribution, of one or two lines.
     contributions : float array
         Positive for the first class, negative for the second.
     classes : (str, str)
     max_bars : int, default=15
-        The smallest of more contributions are summed up in the last bar.
+        If there are more contributions, the last bar is the sum of the smallest.
     ax : matplotlib axes, optional
 
     Returns
@@ -43,7 +43,7 @@ def draw_explanation(
     ax : matplotlib axes
     """
     if isinstance(max_bars, bool) or not isinstance(max_bars, (int, np.integer)) or max_bars < 1:
-        raise ValueError(f"max_bars must be a whole number from 1 on, got {max_bars!r}")
+        raise ValueError(f"max_bars must be a whole number of at least 1, got {max_bars!r}")
     names, sizes = _largest(list(labels), np.asarray(contributions, np.float64), int(max_bars))
     if ax is None:
         n_lines = sum(1 + name.count("\n") for name in names)
@@ -64,7 +64,7 @@ def draw_explanation(
 
 
 def _largest(labels: list[str], contributions: FloatArray, max_bars: int) -> tuple[list[str], FloatArray]:
-    """The largest contributions, in falling order, and the sum of the others where they do not all fit."""
+    """The largest contributions, in descending order, and the sum of the others if not all fit."""
     order = np.argsort(-np.abs(contributions), kind="stable")
     if len(order) <= max_bars:
         return [labels[k] for k in order], contributions[order]
@@ -74,7 +74,7 @@ def _largest(labels: list[str], contributions: FloatArray, max_bars: int) -> tup
 
 
 def _write_sizes(ax: Any, sizes: FloatArray) -> None:
-    """Write each size beyond the end of its bar, with room for it."""
+    """Write each size next to the end of its bar, with space for it."""
     for place, size in enumerate(sizes):
         side = 1 if size >= 0 else -1
         ax.annotate(
@@ -92,7 +92,7 @@ def _write_sizes(ax: Any, sizes: FloatArray) -> None:
 
 
 def _shorten(text: str, longest: int = _LONGEST_LINE) -> str:
-    """Cut each line that is too long."""
+    """Truncate each line that is too long."""
     lines = text.split("\n")
     cut = (line if len(line) <= longest else line[: longest - 1] + "…" for line in lines)
-    return "\n".join(cut).replace("$", r"\$")  # a dollar sign would begin mathematics
+    return "\n".join(cut).replace("$", r"\$")  # a dollar sign would start mathematics

@@ -1,4 +1,4 @@
-"""Learning curves as a picture."""
+"""Learning curves."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _TITLES = {
 
 
 def draw_history(history: Mapping[str, FloatArray], *, column: str | None = None, ax: Any = None) -> Any:
-    """Draw columns of a training history over the epochs; needs the extra ``tanager[plots]``.
+    """Draw columns of a training history by epoch; requires the extra ``tanager[plots]``.
 
     Parameters
     ----------
     history : mapping of str to float array
         As `tanager.TANClassifier.history_`.
     column : str, optional
-        The one to draw. Default is the loss if ``ax`` is given, else loss, error and, if there was a search, the
-        entropy of the parent distribution side by side.
+        The column to draw. Defaults to the loss if ``ax`` is given; otherwise loss, error and, after a search, the
+        entropy of the parent distribution are drawn side by side.
     ax : matplotlib axes, optional
 
     Returns
@@ -38,7 +38,9 @@ def draw_history(history: Mapping[str, FloatArray], *, column: str | None = None
     if column is not None and column not in history:
         raise ValueError(f"column must be one of {', '.join(map(repr, history))}, got {column!r}")
     if not len(history["loss"]):
-        raise ValueError("there is no history: the parameters were set in closed form, not by gradient descent")
+        raise ValueError(
+            "there is no history: the parameters were counted in closed form, not trained by gradient descent"
+        )
     if ax is not None or column is not None:
         if ax is None:
             _, ax = import_matplotlib("pyplot").subplots(figsize=(5, 3.4), layout="constrained")

@@ -1,4 +1,4 @@
-"""A learned structure as a picture: on the pixel grid for images, as a tree with a line for each feature otherwise."""
+"""A learned structure as a picture: on the pixel grid for images, otherwise as a tree with a line per feature."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _CHILD, _ROOT = "tab:blue", "tab:red"
-_MOST_LINES = 64  # features that get a line with a label each; more are drawn as points, level by level
+_MOST_LINES = 64  # features that are drawn as labelled lines; more are drawn as points, level by level
 
 
 def draw_structure(
@@ -29,9 +29,9 @@ def draw_structure(
     image: FloatArray | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw an arrow from each feature's parent to the feature; needs the extra ``tanager[plots]``.
+    """Draw an arrow from each feature's parent to the feature; requires the extra ``tanager[plots]``.
 
-    The class, a parent of every feature, is left out.
+    The class, a parent of every feature, is not drawn.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def draw_structure(
     strength : float array of shape (D,), optional
         Width of the arrows, from 0 to 1, for instance the probability of the parent.
     second : int array of shape (D,), optional
-        The other parent of features that have two, -1 for the rest: dotted arrows.
+        The other parent of features that have two, -1 for the rest; drawn as dotted arrows.
     names : list of str, optional
-        Feature names. They are written for up to 64 features.
+        Feature names, shown for up to 64 features.
     image : float array of shape (rows, columns), optional
         Draw on the pixel grid, over this image; features are pixels, numbered row by row.
     ax : matplotlib axes, optional
@@ -69,7 +69,7 @@ def draw_structure(
 
 
 def save_structure(path: Path, parents: IntArray, strength: FloatArray | None, *, title: str, **options: Any) -> None:
-    """Draw a structure (see `draw_structure`) to a file, which appears only when it is complete."""
+    """Draw a structure (see `draw_structure`) to a file, which is written atomically."""
     figure = import_matplotlib("figure").Figure(figsize=(7, 7))
     ax = draw_structure(parents, strength, ax=figure.subplots(), **options)
     ax.set_title(title)
@@ -99,7 +99,7 @@ def _draw_on_grid(ax: Any, parents: IntArray, widths: FloatArray, image: FloatAr
 
 
 def _draw_lines(ax: Any, parents: IntArray, widths: FloatArray, names: list[str]) -> NDArray[np.float64]:
-    """A line for each feature, below its parent and indented, so that no label meets another or an edge."""
+    """A line for each feature, indented below its parent, so that labels do not overlap."""
     row, depth = lay_out_tree(parents)
     places = np.column_stack([depth, -row]).astype(float)
     for child, parent in enumerate(parents.tolist()):
@@ -117,7 +117,7 @@ def _draw_lines(ax: Any, parents: IntArray, widths: FloatArray, names: list[str]
         ax.annotate(label, (x, y), textcoords="offset points", xytext=(8, 0), va="center", fontsize="small")
     is_root = parents < 0
     ax.scatter(*places[~is_root].T, s=30, color=_CHILD, zorder=3)
-    ax.scatter(*places[is_root].T, s=36, color=_ROOT, zorder=3, label="no parent but the class")
+    ax.scatter(*places[is_root].T, s=36, color=_ROOT, zorder=3, label="no parent except the class")
     ax.set_xlim(-0.6, depth.max() + 3.5)
     ax.set_ylim(-len(parents) + 0.3, 1.4 if is_root.any() else 0.7)
     if is_root.any():
@@ -135,7 +135,7 @@ def _draw_levels(ax: Any, parents: IntArray, widths: FloatArray) -> NDArray[np.f
 def _draw_points(ax: Any, places: NDArray[np.float64], parents: IntArray, scale: float) -> None:
     is_root = parents < 0
     ax.scatter(*places[~is_root].T, s=14 * scale, color=_CHILD, zorder=3)
-    ax.scatter(*places[is_root].T, s=40 * scale, color=_ROOT, zorder=3, label="no parent but the class")
+    ax.scatter(*places[is_root].T, s=40 * scale, color=_ROOT, zorder=3, label="no parent except the class")
     if is_root.any():
         ax.legend(loc="upper left", bbox_to_anchor=(0, 0), fontsize="small", frameon=False)
 
@@ -172,7 +172,7 @@ def _draw_arrows(
 
 
 def _forest_places(parents: IntArray) -> NDArray[np.float64]:
-    """Depth downwards, leaves side by side, parents above the middle of their children."""
+    """Depth downwards, leaves side by side, parents centred above their children."""
     row, depth = lay_out_tree(parents)
     order = np.argsort(row)
     x = np.full(len(parents), np.nan)

@@ -1,4 +1,4 @@
-"""Where the features of a learned structure stand in a list of one line each: below their parent, and indented."""
+"""Positions of the features of a learned structure in a list: each on its own line, indented below its parent."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class TreeLayout(NamedTuple):
 
 
 def lay_out_tree(parents: IntArray) -> TreeLayout:
-    """Give each feature a line of its own, below its parent; of siblings, those with few descendants come first.
+    """Give each feature a line below its parent; siblings with few descendants come first.
 
-    Where the parents form a cycle, which only a pseudo-TAN has, the cycle is cut above one of its features.
+    If the parents form a cycle, as in a pseudo-TAN, it is cut above one of its features.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def _without_cycles(parents: NDArray[np.int64]) -> NDArray[np.int64]:
 def _sizes(above: NDArray[np.int64], children: list[list[int]]) -> NDArray[np.int64]:
     """Number of descendants of each feature, itself included."""
     order = np.flatnonzero(above < 0).tolist()
-    for feature in order:  # grows on the way: every feature comes after its parent
+    for feature in order:  # grows during the loop: every feature comes after its parent
         order.extend(children[feature])
     sizes = np.ones_like(above)
     for feature in reversed(order):
@@ -70,5 +70,5 @@ def _sizes(above: NDArray[np.int64], children: list[list[int]]) -> NDArray[np.in
 
 
 def _by_size(features: list[int], sizes: NDArray[np.int64]) -> list[int]:
-    """Largest first, since the last of a stack is placed first."""
+    """Largest first, since the last on the stack is placed first."""
     return sorted(features, key=lambda feature: (-sizes[feature], -feature))

@@ -1,4 +1,4 @@
-"""Tables, figures and pages from what was learned and measured."""
+"""Reports: an HTML page about a classifier, and the pages and figures of the experiments."""
 
 from tanager.report.page import write_report
 

@@ -1,4 +1,4 @@
-"""How well a classifier does on given rows: error, confusion of classes, and calibration."""
+"""Performance of a classifier on given rows: error, confusion matrix and calibration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Calibration:
     ----------
     n_rows : int64 array of shape (n_bins,)
     confidence, accuracy : float64 arrays of shape (n_bins,)
-        Mean probability of the predicted class, and share of rows for which it is right; NaN in an empty bin.
+        Mean probability of the predicted class, and fraction of rows where it is correct; NaN in an empty bin.
     """
 
     n_rows: NDArray[np.int64]
@@ -30,23 +30,23 @@ class Calibration:
 
     @property
     def expected_error(self) -> float:
-        """Expected calibration error: mean distance of confidence and accuracy over the rows."""
+        """Expected calibration error: mean distance between confidence and accuracy over the rows."""
         share = self.n_rows / self.n_rows.sum()
         return float(np.nansum(share * np.abs(self.accuracy - self.confidence)))
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What became of the rows.
+    """Performance on a set of rows.
 
     Attributes
     ----------
     n_rows : int
     n_unknown : int
-        Rows of classes that training did not show; they are errors, and in no line of the confusion matrix.
+        Rows with classes that did not occur in training; they count as errors and are not in the confusion matrix.
     error, log_loss : float
     confusion : int64 array of shape (C, C)
-        Rows by true class and predicted class.
+        Number of rows by true class and predicted class.
     calibration : Calibration
     """
 
@@ -59,12 +59,12 @@ class Evaluation:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the share of errors."""
+        """Standard error of the error rate."""
         return float(np.sqrt(self.error * (1 - self.error) / self.n_rows))
 
 
 def evaluate(probabilities: FloatArray, y: Any, classes: NDArray[Any]) -> Evaluation:
-    """Compare probabilities of classes with the true classes.
+    """Compare predicted probabilities with the true classes.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def evaluate(probabilities: FloatArray, y: Any, classes: NDArray[Any]) -> Evalua
 
 
 def number_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Number of the class of each row, -1 for one that is not among the classes."""
+    """Number of the class of each row, -1 for an unknown class."""
     position = {label: number for number, label in enumerate(classes.tolist())}
     labels = np.asarray(y)
     if labels.ndim != 1:
@@ -111,7 +111,7 @@ def number_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def calibrate(confidence: FloatArray, is_right: NDArray[np.bool_], n_bins: int = _N_BINS) -> Calibration:
-    """Collect rows by the probability of the predicted class.
+    """Bin rows by the probability of the predicted class.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How much each feature says about the class, over rows or, without any, under the model itself.
+"""How informative each feature is about the class, on given rows or under the model itself.
 
 The log-joint is a sum with one term for each feature, so the log-odds of two classes are a sum of exact contributions.
 """
@@ -24,7 +24,7 @@ def mean_contributions(networks: Sequence[Network], codes: IntArray, probabiliti
     codes : unsigned int array of shape (N, D)
         Rows without unknown values.
     probabilities : float array of shape (N, C)
-        Of the classes, which say what the most probable two are.
+        Class posteriors, which determine the two most probable classes.
     """
     second, first = np.argpartition(probabilities, -2, axis=1)[:, -2:].T
     means = np.empty(codes.shape[1])
@@ -38,7 +38,7 @@ def _contribution(network: Network, feature: int, codes: IntArray, first: IntArr
     """Difference of a feature's log-probability between two classes, float[N]."""
     table = network.layout.table(network.theta, feature).astype(np.float64)
     x_parent = np.zeros(len(codes), np.int64)
-    for parent in network.members[feature].tolist():  # none, one, or a pair, whose values are counted through
+    for parent in network.members[feature].tolist():  # none, one, or a pair with combined values
         if parent >= 0:
             x_parent = x_parent * int(network.cards[parent]) + codes[:, parent]
     x = codes[:, feature].astype(np.int64)
@@ -48,8 +48,8 @@ def _contribution(network: Network, feature: int, codes: IntArray, first: IntArr
 def class_information(network: Network) -> FloatArray:
     """Mutual information of each feature and the class under the model, in bits, float64[D].
 
-    Needs a forest: where the parents form a cycle there is no joint distribution to speak of, and where features have
-    two parents it cannot be summed feature by feature.
+    Requires a forest: with a cycle there is no joint distribution, and with two parents the sum does not factorise over
+    the features.
     """
     prior = np.exp(network.log_prior - network.log_prior.max())
     prior /= prior.sum()

@@ -1,4 +1,4 @@
-"""Lower part of the convex hull of points: no point lies below it. The lines of the paper's figures."""
+"""Lower convex hull of points: no point lies below it. These are the lines of the paper's figures."""
 
 from __future__ import annotations
 

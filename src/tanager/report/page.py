@@ -1,7 +1,7 @@
-"""The report: one HTML page about a classifier that opens anywhere, without a network.
+"""The report: one HTML page about a classifier that works anywhere, without a network connection.
 
-Words are put in here, escaped; what is drawn goes into the page as JSON, and the scripts in ``assets`` draw it with
-plotly.js, which is part of the page.
+This module fills in the escaped text. The data of the charts are embedded as JSON, and the scripts in ``assets`` draw
+them with plotly.js, which is part of the page.
 """
 
 from __future__ import annotations
@@ -33,17 +33,25 @@ Classifier = TANClassifier | TANEnsembleClassifier
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows that the report is to speak about."""
+    """Rows that the report describes."""
 
     codes: IntArray  # unsigned int[N, D]
     probabilities: Any  # float64[N, C]
     evaluation: Evaluation | None
 
 
-def write_report(clf: Classifier, path: Path | str, X: Any = None, y: Any = None, *, title: str | None = None) -> Path:
-    """Write a page about a fitted classifier: what it is, its network, how it was learned, and how well it does.
+def write_report(
+    clf: Classifier,
+    path: Path | str,
+    X: Any = None,
+    y: Any = None,
+    *,
+    title: str | None = None,
+    image_shape: tuple[int, int] | None = None,
+) -> Path:
+    """Write a page about a fitted classifier: its options, network, training and performance.
 
-    Needs the extra ``tanager[report]``. The page holds all it needs, plotly.js (about 4.8 MB) included.
+    Requires the extra ``tanager[report]``. The page is self-contained and includes plotly.js (about 4.8 MB).
 
     Parameters
     ----------
@@ -51,11 +59,14 @@ def write_report(clf: Classifier, path: Path | str, X: Any = None, y: Any = None
         Fitted.
     path : str or Path
         HTML file to write; it appears only when it is complete.
-    X : array-like or table of shape (N, D), optional
-        Rows to speak about, for instance rows kept back from training.
+    X : array-like or frame of shape (N, D), optional
+        Rows to evaluate on, for instance held-out rows.
     y : array-like of shape (N,), optional
-        Their classes; with them come errors, confusion matrix and calibration.
+        Their classes; they add errors, the confusion matrix and calibration to the report.
     title : str, optional
+    image_shape : (int, int), optional
+        Rows and columns of the images whose pixels are the features; the network is then drawn on the pixel grid.
+        Defaults to the shape that the structure has, as `tanager.learning.Nearest` does.
 
     Returns
     -------
@@ -65,18 +76,20 @@ def write_report(clf: Classifier, path: Path | str, X: Any = None, y: Any = None
     --------
     >>> import tempfile
     >>> from sklearn.datasets import load_iris
+    >>> from tanager import GradientDescent
     >>> X, y = load_iris(return_X_y=True)
-    >>> clf = TANClassifier(epochs=5, random_state=0).fit(X, y)
+    >>> clf = TANClassifier("subset", GradientDescent(epochs=5), random_state=0).fit(X, y)
     >>> write_report(clf, Path(tempfile.mkdtemp()) / "iris.html", X, y, title="Iris").name
     'iris.html'
     """
     if not isinstance(clf, TANClassifier | TANEnsembleClassifier):
-        raise TypeError(f"a report is about a TANClassifier or a TANEnsembleClassifier, got {type(clf).__name__}")
+        raise TypeError(f"a report requires a TANClassifier or a TANEnsembleClassifier, got {type(clf).__name__}")
     check_is_fitted(clf)
     if y is not None and X is None:
         raise ValueError("y was given without X: give the rows too, or neither")
+    image = payload.find_image_shape(clf, image_shape)
     plotly = _plotly_script()
-    text = _render(clf, None if X is None else _read_rows(clf, X, y), title, plotly)
+    text = _render(clf, None if X is None else _read_rows(clf, X, y), title, image, plotly)
     with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="replace")
     return Path(path)
@@ -88,8 +101,8 @@ def _read_rows(clf: Classifier, X: Any, y: Any) -> _Rows:
     return _Rows(codes, probabilities, None if y is None else evaluate(probabilities, y, clf.classes_))
 
 
-def _render(clf: Classifier, rows: _Rows | None, title: str | None, plotly: str) -> str:
-    data, sections = _contents(clf, rows)
+def _render(clf: Classifier, rows: _Rows | None, title: str | None, image: tuple[int, int] | None, plotly: str) -> str:
+    data, sections = _contents(clf, rows, image)
     evaluation = None if rows is None else rows.evaluation
     words = summarise(clf, evaluation, data.get("weights"))
     heading = title or "Tanager report"
@@ -119,9 +132,9 @@ _LINKS = {
 }
 
 
-def _contents(clf: Classifier, rows: _Rows | None) -> tuple[dict[str, Any], list[str]]:
-    """What is drawn, and the sections that there is something for."""
-    data: dict[str, Any] = payload.describe_features(clf)
+def _contents(clf: Classifier, rows: _Rows | None, image: tuple[int, int] | None) -> tuple[dict[str, Any], list[str]]:
+    """The data of the charts, and the names of the sections that have content."""
+    data: dict[str, Any] = {**payload.describe_features(clf), "image": None if image is None else list(image)}
     if isinstance(clf, TANEnsembleClassifier):
         data["path"] = payload.describe_members(clf)
         sections = ["members"]
@@ -130,7 +143,7 @@ def _contents(clf: Classifier, rows: _Rows | None) -> tuple[dict[str, Any], list
         data["path"] = payload.describe_path(clf)
         data["history"] = {name: column.tolist() for name, column in clf.history_.items()}
         sections = ["network", *(["path"] if data["path"] else []), *(["history"] if data["history"]["loss"] else [])]
-    if rows is not None and data["image"]:
+    if rows is not None and image is not None:
         data["mean_image"] = payload.mean_image(rows.codes, clf.encoder_.cards)
     if rows is not None and rows.evaluation is not None:
         data["evaluation"] = payload.describe_evaluation(rows.evaluation)
@@ -142,7 +155,7 @@ def _contents(clf: Classifier, rows: _Rows | None) -> tuple[dict[str, Any], list
 
 
 def _weigh(clf: Classifier, rows: _Rows | None) -> dict[str, Any] | None:
-    """Weights of the features, and of what kind they are; None where there are none."""
+    """Weights of the features and their kind; None if they cannot be computed."""
     is_ensemble = isinstance(clf, TANEnsembleClassifier)
     networks = [member.network_ for member in clf.estimators_] if is_ensemble else [clf.network_]
     if len(clf.classes_) < 2:
@@ -167,12 +180,12 @@ def _plotly_script() -> str:
 
 
 def _as_script_data(data: dict[str, Any]) -> str:
-    """JSON that is safe inside of a script element: no text in it can end the element."""
+    """JSON that is safe inside a script element: no text in it can close the element."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def _fill(name: str, **parts: str) -> str:
-    """Put the parts into a template, all at once, so that what was put in is not looked at again."""
+    """Fill a template in a single pass, so that braces in the parts are not replaced again."""
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset(name))
 
 

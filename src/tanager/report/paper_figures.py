@@ -21,7 +21,7 @@ from tanager.experiments.store import Record
 from tanager.pictures.drawing import COLOURS, import_matplotlib, save_figure
 from tanager.report.hull import lower_hull
 
-# Of badly chosen hyperparameters, this share of the points is left above the upper edge.
+# This fraction of the points, from badly chosen hyperparameters, lies above the upper limit of the axis.
 _CUT_OFF = 0.1
 
 
@@ -45,10 +45,10 @@ class PaperFigure:
 
 
 def paper_figures(records: Sequence[Record]) -> list[PaperFigure]:
-    """All panels for which there are points.
+    """All panels that have points.
 
     The paper compares methods on its four data sets, orderings and K of TAN Heuristic on mnist, orderings of TAN Subset
-    on satimage, and its parent subsets on letter. For digits there are all of them.
+    on satimage, and its parent subsets on letter. digits has all of these panels.
     """
     drawn = [
         *(_compare(records, dataset) for dataset in CATALOGUE),
@@ -61,7 +61,7 @@ def paper_figures(records: Sequence[Record]) -> list[PaperFigure]:
 
 
 def save_paper_figures(records: Sequence[Record], folder: Path) -> list[Path]:
-    """Draw all figures to SVG and PNG; needs the extra ``tanager[plots]``."""
+    """Draw all figures as SVG and PNG; requires the extra ``tanager[plots]``."""
     return [path for figure in paper_figures(records) for path in _save(figure, folder)]
 
 
@@ -90,7 +90,7 @@ def _orderings(records: Sequence[Record], dataset: str) -> PaperFigure:
 
 
 def _parent_subsets(records: Sequence[Record], dataset: str) -> PaperFigure:
-    """Draws as colours and K as markers, of the ordering that has most runs; the paper does not say which it took."""
+    """Draws as colours and K as markers, for the ordering with the most runs; the paper does not say which it used."""
     points = [point for point in points_on_test(records, dataset, "subset") if point.spec.max_parents in (2, 8)]
     if not points:
         return PaperFigure("", "", [])
@@ -110,7 +110,7 @@ def _parent_subsets(records: Sequence[Record], dataset: str) -> PaperFigure:
 
 
 def _by(points: Iterable[Point], key: Callable[[Point], Any], label: Callable[[Any], str]) -> list[Series]:
-    """Points by a choice that they differ in."""
+    """Points grouped by a choice in which they differ."""
     groups: dict[Any, list[Point]] = {}
     for point in points:
         groups.setdefault(key(point), []).append(point)
@@ -121,7 +121,7 @@ def _by(points: Iterable[Point], key: Callable[[Point], Any], label: Callable[[A
 
 
 def _colour(value: Any, number: int) -> str:
-    """A colour of its own for each number, so that it is the same in all series; else one by rank."""
+    """A fixed colour for each number, so that it is the same in all series; otherwise one by rank."""
     return COLOURS[(value if isinstance(value, int) else number) % len(COLOURS)]
 
 

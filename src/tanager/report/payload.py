@@ -1,6 +1,6 @@
-"""What the scripts of the report draw, as plain lists and numbers for JSON.
+"""The data of the report's charts, as plain lists and numbers for JSON.
 
-Large arrays of probabilities are packed: whole numbers from 0 to 255 or 65535, in base 64.
+Large arrays of probabilities are packed as whole numbers from 0 to 255 or 65535, in base 64.
 """
 
 from __future__ import annotations
@@ -14,38 +14,49 @@ import numpy as np
 
 from tanager._types import FloatArray, IntArray
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
+from tanager.learning.structures import check_image_shape
 from tanager.model import Network
 from tanager.pictures.tree_layout import lay_out_tree
 from tanager.report.evaluation import Evaluation
 from tanager.structure import members_of
 
-_MOST_CELLS = 3_000_000  # of tables, 8 MB in the page
-_MOST_FINE = 500_000  # probabilities of the path that are packed into two bytes each
+_MOST_CELLS = 3_000_000  # of CPTs, 8 MB in the page
+_MOST_FINE = 500_000  # probabilities of the path that are stored in two bytes each
 _LONGEST_LABEL = 60
 
 
 def describe_features(clf: TANClassifier | TANEnsembleClassifier) -> dict[str, Any]:
-    """Names of features, values and classes, and the shape of an image."""
+    """Names of features, values and classes."""
     encoder = clf.encoder_
     return {
         "features": [shorten(label) for label in encoder.feature_labels],
         "values": [[shorten(label) for label in encoder.value_labels(i)] for i in range(len(encoder.columns))],
         "classes": [shorten(str(label)) for label in clf.classes_.tolist()],
-        "image": image_shape(clf),
     }
 
 
-def image_shape(clf: TANClassifier | TANEnsembleClassifier) -> list[int] | None:
-    """Rows and columns if the features are pixels."""
-    single = clf.estimators_[0] if isinstance(clf, TANEnsembleClassifier) else clf
-    shape = single.image_shape
-    if shape is None or int(shape[0]) * int(shape[1]) != len(clf.encoder_.columns):
+def find_image_shape(
+    clf: TANClassifier | TANEnsembleClassifier, given: tuple[int, int] | None = None
+) -> tuple[int, int] | None:
+    """Rows and columns if the features are pixels: as given, or else those of the structure."""
+    n_features = len(clf.encoder_.columns)
+    if given is not None:
+        return check_image_shape(given, n_features)
+    shape = getattr(used_structure(clf), "image_shape", None)
+    if shape is None or int(shape[0]) * int(shape[1]) != n_features:
         return None
-    return [int(shape[0]), int(shape[1])]
+    return int(shape[0]), int(shape[1])
+
+
+def used_structure(clf: TANClassifier | TANEnsembleClassifier) -> Any:
+    """The structure that a classifier was fitted with; None for an ensemble whose members have different ones."""
+    if isinstance(clf, TANEnsembleClassifier):
+        return getattr(clf.options_.get("members", clf.members), "structure", None)
+    return clf.options_.get("structure", clf.structure)
 
 
 def describe_network(clf: TANClassifier) -> dict[str, Any]:
-    """Parents with their probabilities, where to draw the features, the class prior and all tables."""
+    """Parents with their probabilities, positions of the features, class prior and all CPTs."""
     network = clf.network_
     parents, second = network.members.T
     layout = lay_out_tree(parents)
@@ -57,12 +68,12 @@ def describe_network(clf: TANClassifier) -> dict[str, Any]:
         "row": layout.row.tolist(),
         "depth": layout.depth.tolist(),
         "prior": _rounded(np.exp(network.log_prior - np.logaddexp.reduce(network.log_prior)), 6),
-        **_pack_tables(network),
+        **_pack_cpts(network),
     }
 
 
 def describe_members(clf: TANEnsembleClassifier) -> dict[str, Any]:
-    """Edges of the members with the share of members that have them, in the form of a path of one moment."""
+    """Edges with the fraction of members that have them, as a path with a single snapshot."""
     n_members = len(clf.estimators_)
     counts = Counter(
         (child, *parents)
@@ -75,7 +86,7 @@ def describe_members(clf: TANEnsembleClassifier) -> dict[str, Any]:
 
 
 def describe_path(clf: TANClassifier) -> dict[str, Any] | None:
-    """Snapshots of the parent distribution, if there was a search."""
+    """Snapshots of the parent distribution; None without a search."""
     path = clf.parent_path_
     if not len(path["epoch"]):
         return None
@@ -88,7 +99,7 @@ def describe_path(clf: TANClassifier) -> dict[str, Any] | None:
 def _path(
     epochs: list[int], probability: FloatArray, child: IntArray, members: IntArray, order: Iterable[int]
 ) -> dict[str, Any]:
-    """Moments of a distribution over candidates, whose one or two parents are ``members``, int[E, 2]."""
+    """Snapshots of a distribution over candidates; ``members``, int[E, 2], are their one or two parents."""
     n_bytes = 2 if probability.size <= _MOST_FINE else 1
     return {
         "epochs": epochs,
@@ -102,7 +113,7 @@ def _path(
 
 
 def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
-    """Confusion matrix and calibration curve; bins without rows are left out."""
+    """Confusion matrix and calibration curve, without empty bins."""
     calibration = evaluation.calibration
     is_filled = calibration.n_rows > 0
     return {
@@ -118,8 +129,8 @@ def mean_image(codes: IntArray, cards: IntArray) -> list[float]:
     return _rounded(codes.mean(axis=0) / np.maximum(cards - 1, 1), 3)
 
 
-def _pack_tables(network: Network) -> dict[str, Any]:
-    """All tables one after the other; the largest are left out where they would make the page too large."""
+def _pack_cpts(network: Network) -> dict[str, Any]:
+    """All CPTs in sequence, except for the largest where they would make the page too large."""
     offset = network.layout.tables.offset
     sizes = np.diff(offset)
     by_size = np.argsort(sizes, kind="stable")
@@ -142,6 +153,6 @@ def _rounded(values: FloatArray, digits: int = 4) -> list[float]:
 
 
 def shorten(label: str, length: int = _LONGEST_LABEL) -> str:
-    """A label of at most so many characters, on one line."""
+    """A label on one line, truncated to ``length`` characters."""
     flat = " ".join(label.split()) or label
     return flat if len(flat) <= length else f"{flat[: length - 1]}…"

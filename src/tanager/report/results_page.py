@@ -20,11 +20,11 @@ _TARGETS = {"letter": 0.35, "satimage": 0.35, "usps": 0.35, "mnist": 0.4}
 _DASH = "–"
 
 _TABLE_TEXT = """\
-Test error in per cent. *Paper* is the least test error over the paper's grid; no rows were held back. *Ours,
-selected on test* is the same over the configurations that were run here: like the paper's figure it is too
-good, because the test rows chose. *Ours, selected on validation* is the test error of the configuration with
-the least error on rows held back from training, trained again on all training rows. *Configurations* is how
-many were compared, on test and on validation."""
+Test error in per cent. *Paper* is the lowest test error over the paper's grid; no rows were held out. *Ours,
+selected on test* is the same over the configurations that were run here: like the paper's figure it is
+optimistic, because the test rows made the choice. *Ours, selected on validation* is the test error of the
+configuration with the lowest error on held-out training rows, retrained on all training rows.
+*Configurations* is the number of configurations compared, on test and on validation."""
 
 _COST_TEXT = """\
 | | runs | core-hours |
@@ -33,9 +33,9 @@ _COST_TEXT = """\
 | successive halving over the whole grid | {whole_rungs} | {whole_hours:,.1f} |
 | `--search` | {rungs} | {hours:.2f} |
 
-Core-hours on this machine, one thread a run, by the median processor time for an epoch of {cost.n_measured} stored
-runs: {cost.seconds_per_epoch:.3f} seconds on average over the grid. Halving holds a fifth of the training rows back,
-and ends with one run on all of them."""
+Core-hours on this machine with one thread per run, from the median processor time per epoch of {cost.n_measured} stored
+runs: {cost.seconds_per_epoch:.3f} seconds on average over the grid. Halving holds out a fifth of the training rows and
+ends with one run on all of them."""
 
 _FIGURE_TEXT = """\
 Each point is a configuration trained on all training rows: its test error over log10 of lambda. Lines are lower
@@ -51,11 +51,11 @@ def write_results_page(records: Sequence[Record], path: Path, figures: Iterable[
     path : Path
         Markdown file to write; it appears only when it is complete.
     figures : iterable of Path
-        Pictures to show.
+        Pictures to include.
 
     Notes
     -----
-    Remarks written by hand go into a file beside the page, ``results-notes.md`` for ``results.md``, and are put in.
+    Handwritten remarks in a file next to the page, ``results-notes.md`` for ``results.md``, are included.
     """
     cells = table_cells(records)
     parts = [
@@ -84,7 +84,7 @@ def write_results_page(records: Sequence[Record], path: Path, figures: Iterable[
 
 
 def table_markdown(cells: Iterable[Cell]) -> str:
-    """Table 1 in Markdown, a line for each cell."""
+    """Table 1 in Markdown, one line per cell."""
     lines = [
         "| data set | method | paper | ours, selected on test | ours, selected on validation | configurations |",
         "|---|---|---:|---:|---:|---:|",
@@ -128,7 +128,7 @@ def _notes(path: Path) -> list[str]:
 
 
 def _best(cells: Sequence[Cell]) -> str:
-    """What was selected on test, in the paper's numbers."""
+    """The configurations selected on test, in the paper's numbering."""
     names = ("ordering", "draw", "max_parents", "lam", "gamma", "eta", "learning_rate", "epochs")
     lines = [
         "| data set | method | ordering | draw | K | lambda | gamma | eta | learning rate | epochs |",
@@ -149,8 +149,8 @@ def _short(value: float | str | None) -> str:
 
 def _pseudo(records: Sequence[Record]) -> str:
     lines = [
-        "Pseudo-TAN: candidates need not come before their child, so that structures may have cycles and are then not "
-        "Bayesian networks. The paper reports 7.98 % on letter, and no change elsewhere.",
+        "Pseudo-TAN: candidates need not precede their child, so structures may have cycles and are then not Bayesian "
+        "networks. The paper reports 7.98 % on letter, and no change elsewhere.",
     ]
     rows = [method_cell(records, dataset, "pseudo") for dataset in CATALOGUE]
     present = [cell for cell in rows if cell.n_tested or cell.n_validated]
@@ -159,14 +159,14 @@ def _pseudo(records: Sequence[Record]) -> str:
 
 def _recovery(records: Sequence[Record]) -> str:
     text = (
-        "Trained on the likelihood alone, over an order of the Chow-Liu tree, the search should find that tree. Edges "
-        "without information (to a feature of one value) do not count."
+        "Trained on the likelihood alone, over an ordering of the Chow-Liu tree, the search should find that tree. "
+        "Edges without information (those of a feature with a single value) are not counted."
     )
     runs = [record for record in records if record.spec.method == "recover" and record.result.recovered is not None]
     if not runs:
         return f"{text}\n\nNo runs yet."
     lines = [
-        "| data set | fold | learning rate of tables | of the parent distribution | epochs | edges found |",
+        "| data set | fold | learning rate of CPTs | of the parent distribution | epochs | edges found |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     names = list(CATALOGUE)
@@ -190,7 +190,7 @@ def _cost(records: Sequence[Record]) -> str:
         whole_hours=cost.search_hours(whole),
     )
     if not cost.is_complete:
-        text += " Not every K of the grid was run; the most costly one that was stands in for the others."
+        text += " Not every K of the grid was run; the most expensive one that was stands in for the others."
     return text
 
 

@@ -1,4 +1,4 @@
-"""The words of the report: what the classifier is, in a few numbers, and what each picture shows."""
+"""The text of the report: a summary of the classifier, and what each chart shows."""
 
 from __future__ import annotations
 
@@ -9,26 +9,43 @@ from typing import Any
 import numpy as np
 
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
+from tanager.learning import (
+    STRUCTURES,
+    AllPredecessors,
+    AnnealedSearch,
+    ChowLiu,
+    FixedParents,
+    Free,
+    GivenSpace,
+    GreedySearch,
+    KDependence,
+    Nearest,
+    NoParents,
+    Pseudo,
+    RandomTree,
+    Subset,
+)
 from tanager.report.evaluation import Evaluation
-from tanager.report.payload import shorten
+from tanager.report.payload import shorten, used_structure
 
-_STRUCTURES = {
-    "auto": "a structure that was chosen",
-    "none": "naive Bayes",
-    "random": "a random tree",
-    "chow-liu": "the Chow-Liu tree",
-    "tree": "the tree of largest screening score",
-    "subset": "a search over some earlier features",
-    "all": "a search over all earlier features",
-    "nearest": "a search over the nearest pixels",
-    "k-dependence": "a search over earlier features and pairs of them",
-    "free": "a search without an ordering",
-    "pseudo": "a search that may end in cycles",
-    "greedy-conditional": "a forest found by hill climbing",
-    "greedy-margin": "a forest found by hill climbing",
-    "greedy-left-out": "a forest found by hill climbing",
-    "annealed-margin": "a forest found by simulated annealing",
+_STRUCTURES: dict[type, str] = {
+    NoParents: "naive Bayes",
+    RandomTree: "a random tree",
+    ChowLiu: "the Chow-Liu tree",
+    Subset: "a search over some earlier features",
+    AllPredecessors: "a search over all earlier features",
+    Nearest: "a search over the nearest pixels",
+    KDependence: "a search over earlier features and pairs of them",
+    Free: "a search without an ordering",
+    Pseudo: "a search that may end in cycles",
+    GreedySearch: "a forest found by hill climbing",
+    AnnealedSearch: "a forest found by simulated annealing",
+    FixedParents: "a given structure",
+    GivenSpace: "a given search space",
 }
+
+
+_LONGEST_OPTION = 200  # characters; a value with all its options rarely has more
 
 
 @dataclass(frozen=True)
@@ -45,7 +62,7 @@ class Words:
 def summarise(
     clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | None, weights: dict[str, Any] | None
 ) -> Words:
-    """Write the words of a report."""
+    """Write the text of a report."""
     from tanager import __version__
 
     return Words(
@@ -72,18 +89,22 @@ def _subtitle(clf: TANClassifier | TANEnsembleClassifier) -> str:
 
 
 def _structure(clf: TANClassifier) -> str:
-    structure = getattr(clf, "options_", {}).get("structure", clf.structure)
-    return _STRUCTURES.get(structure, structure) if isinstance(structure, str) else "a structure of its own"
+    """The structure in words; a class of the user's own, or one that a model file does not hold, has none."""
+    structure = used_structure(clf)
+    if isinstance(structure, str) and structure in STRUCTURES:
+        structure = STRUCTURES[structure]()
+    if isinstance(structure, ChowLiu) and structure.score != "information":
+        return f"the tree of largest {structure.score} score"
+    return _STRUCTURES.get(type(structure), "a custom structure")
 
 
 def _choice(clf: TANClassifier) -> str:
-    """What was chosen on rows held out, if anything was."""
-    choice = getattr(clf, "choice_", {})
-    n_tried = len(choice.get("tried", ()))
+    """The preset and the temperature that were chosen on held-out rows, if any."""
+    n_tried = len(clf.choice_["tried"])
     if n_tried == 0:
         return ""
-    preset = f" Preset {choice['preset']!r} of {n_tried}, by rows held out;" if n_tried > 1 else " By rows held out,"
-    return f"{preset} log-odds divided by {choice['temperature']:.2f}."
+    preset = f" Preset {clf.choice_['preset']!r} of {n_tried}" if n_tried > 1 else " Calibrated"
+    return f"{preset} on held-out rows; log-odds divided by {clf.choice_['temperature']:.2f}."
 
 
 def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | None) -> list[tuple[str, str, str]]:
@@ -91,7 +112,7 @@ def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | 
     if evaluation is not None:
         cards += [
             ("Error", f"{evaluation.error:.2%}", f"± {evaluation.standard_error:.2%}, {evaluation.n_rows:,} rows"),
-            ("Log loss", f"{evaluation.log_loss:.3f}", "nats a row"),
+            ("Log loss", f"{evaluation.log_loss:.3f}", "nats per row"),
             ("Calibration error", f"{evaluation.calibration.expected_error:.2%}", "mean over rows"),
         ]
     n_features = len(clf.encoder_.columns)
@@ -100,11 +121,11 @@ def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | 
     if isinstance(clf, TANEnsembleClassifier):
         members = [member.network_.members.tolist() for member in clf.estimators_]
         n_edges = len({(child, *parents) for each in members for child, parents in enumerate(each)})
-        cards += [("Members", f"{len(clf.estimators_)}", f"{n_edges:,} different tables")]
+        cards += [("Members", f"{len(clf.estimators_)}", f"{n_edges:,} distinct CPTs")]
         cards += [("Parameters", f"{clf.average_.n_parameters:,}", "of the average")]
     else:
         cards += [("Extra parents", f"{int((clf.network_.members >= 0).sum()):,}", f"of {n_features:,} features")]
-        cards += [("Parameters", f"{clf.network_.n_parameters:,}", "table entries")]
+        cards += [("Parameters", f"{clf.network_.n_parameters:,}", "CPT entries")]
     return cards
 
 
@@ -116,14 +137,20 @@ def _card(label: str, value: str, note: str) -> str:
 
 
 def _options(clf: TANClassifier | TANEnsembleClassifier) -> list[tuple[str, str]]:
-    """Constructor options, those of an ensemble's members included."""
-    return [(name, _short(value)) for name, value in sorted(clf.get_params().items())]
+    """Options as they were given, those of values included, and then as they were used where a fit decided."""
+    given = clf.get_params()
+    used = {
+        f"{name} as used": value
+        for name, value in sorted(clf.options_.items())
+        if name in given and repr(value) != repr(given[name])
+    }
+    return [(name, _short(value)) for name, value in [*sorted(given.items()), *used.items()]]
 
 
 def _short(value: Any) -> str:
     if isinstance(value, np.ndarray | list | tuple) and len(value) > 8:
         return f"{type(value).__name__} of length {len(value)}"
-    return shorten(repr(value), 100)
+    return shorten(repr(value), _LONGEST_OPTION)
 
 
 def _network_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
@@ -135,15 +162,15 @@ def _network_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
 def _members_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
     if not isinstance(clf, TANEnsembleClassifier):
         return ""
-    return f"The width of an edge is the share of the {len(clf.estimators_)} members that have it."
+    return f"The width of an edge is the fraction of the {len(clf.estimators_)} members that have it."
 
 
 def _evaluation_text(evaluation: Evaluation | None) -> str:
     if evaluation is None:
         return ""
-    text = f"On {evaluation.n_rows:,} rows. If the classifier was trained on them, it looks better here than it is."
+    text = f"On {evaluation.n_rows:,} rows. If the classifier was trained on them, these results are optimistic."
     if evaluation.n_unknown:
-        text += f" {evaluation.n_unknown:,} rows are of classes that training did not show, and count as errors."
+        text += f" {evaluation.n_unknown:,} rows have classes that did not occur in training, and count as errors."
     return text
 
 
@@ -152,10 +179,10 @@ def _weights_text(weights: dict[str, Any] | None) -> str:
         return ""
     if weights["kind"] == "contribution":
         return (
-            "The log-odds of the most probable class against the second are a sum of one term for each feature. Shown "
-            f"is the mean size of each feature's term over {weights['n_rows']:,} rows without unknown values."
+            "The log-odds of the most probable class against the second are a sum with one term per feature. The chart "
+            f"shows the mean size of each feature's term over {weights['n_rows']:,} rows without unknown values."
         )
-    return "Mutual information of each feature and the class under the model, in bits."
+    return "Mutual information between each feature and the class under the model, in bits."
 
 
 def _esc(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Structures: the parents that features may have, orders of features, and forests of features."""
+"""Structures: candidate parents of features, orderings of features, and forests."""
 
 from tanager.structure.arborescence import maximum_arborescence
 from tanager.structure.candidates import (

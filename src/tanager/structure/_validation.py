@@ -1,4 +1,4 @@
-"""Checks of what callers pass to this layer. Each says what is wrong, and with which feature."""
+"""Checks of the arguments of this layer. Errors say what is wrong and with which feature."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
 
 def maximum_arborescence(parent_sets: ParentSets, scores: ArrayLike) -> NDArray[np.int64]:
-    """Choose one candidate for each feature, without cycles, so that the scores add up to the most.
+    """Choose one candidate for each feature, without cycles, that maximise the sum of the scores.
 
     Parameters
     ----------

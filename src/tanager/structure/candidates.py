@@ -1,9 +1,9 @@
 """Search spaces: which parents each feature may choose from (sections 3.1, 3.2, 4.2, 4.4 and 4.5 of the paper).
 
-In every space that leaves a choice, "no parent" is candidate number 0 of its feature. Where candidates tie in phi the
-first one wins, so ties go to no parent. A feature that nothing precedes has no other candidate.
+In every space with a choice, "no parent" is the first candidate of each feature. Ties in phi go to the first candidate,
+so they go to no parent. A feature without predecessors has no other candidate.
 
-Draws of parents name *positions* in the order, not features, so that one draw serves any order.
+Random draws of parents refer to *positions* in the order, not to features, so that one draw serves any order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
 
 def naive_bayes(n_features: int) -> ParentSets:
-    """Return the one structure in which no feature has a parent besides the class.
+    """Return the structure in which no feature has a parent besides the class.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def random_parents(order: ArrayLike, rng: Rng) -> ParentSets:
     order : int array of shape (D,)
         ``order[p]`` is the feature at position ``p``.
     rng : numpy Generator or RandomState
-        Asked for :func:`draw_permutations`, of which the first entries count. So the parent is the one that
-        :func:`subset_candidates` with ``k=1`` has beside no parent, for the same state of ``rng``.
+        Used for :func:`draw_permutations`; the first entries are the parents. For the same state of ``rng``, these are
+        the parents that :func:`subset_candidates` has as candidates with ``k=1``.
 
     Returns
     -------
@@ -100,15 +100,15 @@ def random_parents(order: ArrayLike, rng: Rng) -> ParentSets:
 
 
 def draw_permutations(n_features: int, rng: Rng) -> list[NDArray[np.int64]]:
-    """Draw what :func:`candidates_from_permutations` takes: for each position a permutation of those before it.
+    """Draw the input of :func:`candidates_from_permutations`: for each position, a permutation of those before it.
 
     Parameters
     ----------
     n_features : int
         Number of features, D.
     rng : numpy Generator or RandomState
-        Asked for ``rng.permutation(p)`` with p = 0, 1, ..., D - 1, always in full and in this order: this is how the
-        draws of the paper can be made again.
+        Used for ``rng.permutation(p)`` with p = 0, 1, ..., D - 1, always in full and in this order, which reproduces
+        the draws of the paper.
 
     Returns
     -------
@@ -133,11 +133,11 @@ def subset_candidates(order: ArrayLike, k: int, rng: Rng) -> ParentSets:
     order : int array of shape (D,)
         ``order[p]`` is the feature at position ``p``.
     k : int
-        Number of predecessors among the candidates of a feature, or all of them where there are fewer. At least 1 and
-        at most D - 1.
+        Number of predecessors among the candidates of a feature, or all if there are fewer. At least 1 and at most
+        D - 1.
     rng : numpy Generator or RandomState
-        Asked for :func:`draw_permutations`. That does not depend on ``k``, so from the same state the candidates for a
-        smaller ``k`` are a part of those for a larger one.
+        Used for :func:`draw_permutations`, which does not depend on ``k``: from the same state, the candidates for a
+        smaller ``k`` are a subset of those for a larger one.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def subset_candidates(order: ArrayLike, k: int, rng: Rng) -> ParentSets:
 def candidates_from_permutations(
     order: ArrayLike, permutations: Sequence[ArrayLike] | NDArray[np.integer[Any]], k: int
 ) -> ParentSets:
-    """Return TAN Subset from draws made before.
+    """Return TAN Subset from existing draws.
 
     Parameters
     ----------
@@ -165,9 +165,9 @@ def candidates_from_permutations(
         ``order[p]`` is the feature at position ``p``.
     permutations : sequence of D int arrays
         The first ``min(k, p)`` entries of the array at ``p`` are the positions of the candidates of the feature at
-        position ``p``. What follows them is not read, so the rows of one padded array will do.
+        position ``p``. Further entries are ignored, so rows of a padded array are allowed.
     k : int
-        See :func:`subset_candidates`.
+        As in :func:`subset_candidates`.
 
     Returns
     -------
@@ -218,16 +218,16 @@ def all_candidates(order: ArrayLike) -> ParentSets:
 def nearest_candidates(order: ArrayLike, positions: ArrayLike, k: int) -> ParentSets:
     """Return TAN Heuristic: no parent, or one of the ``k`` nearest predecessors.
 
-    Candidates come nearest first. Of equally near predecessors the one earlier in the order is taken first.
+    Candidates are sorted by distance. Ties go to the predecessor that comes earlier in the order.
 
     Parameters
     ----------
     order : int array of shape (D,)
         ``order[p]`` is the feature at position ``p`` of the order.
     positions : float array of shape (D, 2)
-        Where each feature lies in the plane, such as :func:`pixel_positions`. Near is meant in Euclidean distance.
+        Position of each feature in the plane, such as :func:`pixel_positions`. Distances are Euclidean.
     k : int
-        See :func:`subset_candidates`.
+        As in :func:`subset_candidates`.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def nearest_candidates(order: ArrayLike, positions: ArrayLike, k: int) -> Parent
     points = points[features]
     chosen = []
     for rank, feature_point in enumerate(points):
-        # Squared: whole pixels then tie exactly.
+        # Squared, so that ties between whole pixels are exact.
         distance = ((points[:rank] - feature_point) ** 2).sum(axis=1)
         chosen.append(features[np.argsort(distance, kind="stable")[:k]])
     return _with_no_parent(features, chosen)
@@ -259,17 +259,17 @@ def nearest_candidates(order: ArrayLike, positions: ArrayLike, k: int) -> Parent
 def pseudo_candidates(n_features: int, k: int | None = None, rng: Rng | None = None) -> ParentSets:
     """Return pseudo-TAN: no parent, or any of ``k`` random other features.
 
-    There is no order, so structures may have cycles, and one that has is not a Bayesian network.
+    There is no order, so structures may have cycles and are then not Bayesian networks.
 
     Parameters
     ----------
     n_features : int
         Number of features, D.
     k : int, optional
-        Number of other features among the candidates of a feature, from 1 to D - 1. None means all, by number.
+        Number of other features among the candidates of a feature, from 1 to D - 1. None means all, in ascending order.
     rng : numpy Generator or RandomState, optional
-        Needed unless ``k`` is None. Asked for ``rng.permutation(D - 1)`` once for each feature, so from the same state
-        the candidates for a smaller ``k`` are a part of those for a larger one.
+        Required unless ``k`` is None. Used for one ``rng.permutation(D - 1)`` per feature: from the same state, the
+        candidates for a smaller ``k`` are a subset of those for a larger one.
 
     Returns
     -------
@@ -286,13 +286,13 @@ def pseudo_candidates(n_features: int, k: int | None = None, rng: Rng | None = N
     if k is not None:
         k = check_max_parents(k, features.size)
         if rng is None:
-            raise ValueError("rng is needed to draw random candidates; only k=None does without")
+            raise ValueError("random candidates require rng; give it, or use k=None")
         others = [other[rng.permutation(other.size)[:k]] for other in others]
     return ParentSets.from_lists([[NO_PARENT, *other.tolist()] for other in others])
 
 
 def _with_no_parent(order: NDArray[np.int64], chosen: Iterable[NDArray[np.int64]]) -> ParentSets:
-    """List by feature what is ``chosen`` by position, with no parent as candidate 0 of each feature."""
+    """Sort candidates ``chosen`` by position into a list by feature, with no parent as the first of each."""
     candidates: list[list[int]] = [[] for _ in order]
     for feature, parents in zip(order, chosen, strict=True):
         candidates[feature] = [NO_PARENT, *parents.tolist()]

@@ -1,12 +1,12 @@
-"""Trees that share no pair of features, for ensembles: together they hold as many different pairs as trees can.
+"""Trees for ensembles that share no pair of features: together they contain as many distinct pairs as trees can.
 
-With few features a cover holds all pairs. With many it would be large, and trees of the pairs that score best come
-first.
+With few features, a cover contains all pairs. With many features it would be large, and trees of the highest-scoring
+pairs are the better choice.
 
-The edges of the complete graph over an even number n of nodes fall apart into n / 2 paths through all nodes: the zigzag
-0, n-1, 1, n-2, 2 ... and its rotations (Walecki; Lucas, 1892). So D / 2 TANs hold every pair of D features once, and
-an average of them, like AODE, is a model of all pairs. With an odd number of features one more node is added and left
-out again.
+The edges of the complete graph over an even number n of nodes decompose into n / 2 Hamiltonian paths: the zigzag
+0, n-1, 1, n-2, 2 ... and its rotations (Walecki; Lucas, 1892). So D / 2 TANs contain every pair of D features once, and
+their average, like AODE, is a model of all pairs. For an odd number of features, one more node is added and then
+removed.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tanager.structure.parent_sets import NO_PARENT
 
 
 def covering_paths(n_features: int, n_paths: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Parents of up to (D + 1) // 2 TANs, no two with the same pair of features; so many hold all pairs.
+    """Parents of up to (D + 1) // 2 TANs that share no pair of features; that many contain all pairs.
 
     Parameters
     ----------
     n_features : int
     n_paths : int
-        How many are wanted.
+        Maximum number of paths.
     rng : numpy Generator
-        Numbers the features anew, and turns some paths around.
+        Shuffles the features and reverses some paths.
 
     Returns
     -------
@@ -59,21 +59,21 @@ def covering_paths(n_features: int, n_paths: int, rng: np.random.Generator) -> l
 
 
 def disjoint_trees(scores: ArrayLike, n_trees: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Parents of the tree of largest summed score, of the best one of the pairs that are left, and so on.
+    """Parents of the tree with the largest summed score, then of the best tree of the remaining pairs, and so on.
 
     Parameters
     ----------
     scores : float array of shape (D, D)
-        Symmetric; the diagonal is not read.
+        Symmetric; the diagonal is ignored.
     n_trees : int
-        How many are wanted; there are fewer if no pair is left.
+        Maximum number of trees; fewer are returned if no pair is left.
     rng : numpy Generator
         Draws the roots.
 
     Returns
     -------
     list of int64 arrays of shape (D,)
-        Parent of each feature, -1 for none. Where the pairs left do not join all features, it is a forest.
+        Parent of each feature, -1 for none. If the remaining pairs do not connect all features, this is a forest.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def disjoint_trees(scores: ArrayLike, n_trees: int, rng: np.random.Generator) ->
     weights = np.array(scores, np.float64)
     np.fill_diagonal(weights, 0.0)
     n_features = len(weights)
-    # Used pairs weigh so little that a tree takes one only where it must; then it is taken out again.
+    # Used pairs weigh so little that a tree includes one only if it must; it is then removed.
     used = 2.0 * weights.min() - weights.max() - 1.0
     is_left = ~np.eye(n_features, dtype=bool)
     structures: list[NDArray[np.int64]] = []

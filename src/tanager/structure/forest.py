@@ -1,7 +1,7 @@
-"""Forests of features: orders of the features of one, a cycle where it is none, and the heaviest spanning tree.
+"""Forests of features: orderings, cycle detection, and the maximum spanning tree.
 
-The spanning tree is what Chow-Liu structures are made of (section 2.2 of the paper): with conditional mutual
-information as weights it is the TAN of maximum likelihood.
+Chow-Liu structures are maximum spanning trees (section 2.2 of the paper): with conditional mutual information as
+weights, the tree is the maximum likelihood TAN.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.structure._validation import check_count, check_int_vector
 from tanager.structure.parent_sets import NO_PARENT
 
-# Weights that differ by more than rounding when read from the other side are a mistake of the caller.
+# Larger asymmetries are not rounding but a mistake of the caller.
 _SYMMETRY_TOLERANCE = 1e-8
 
 
 def topological_order(parents: ArrayLike) -> NDArray[np.int64]:
     """Return an order in which every parent comes before its children.
 
-    Of the features whose parent is already there, the one with the smallest number comes next.
+    Among the features whose parent is already placed, the one with the smallest number comes next.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def topological_order(parents: ArrayLike) -> NDArray[np.int64]:
 
 
 def depth_first_order(parents: ArrayLike) -> NDArray[np.int64]:
-    """Return an order in which all that is below a feature follows it at once, so that parents come before children.
+    """Return a depth-first order: each feature is directly followed by its descendants.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def depth_first_order(parents: ArrayLike) -> NDArray[np.int64]:
     Returns
     -------
     int64 array of shape (D,)
-        ``order[p]`` is the feature at position ``p``. Of roots, and of children of one parent, the smallest comes
-        first.
+        ``order[p]`` is the feature at position ``p``. Roots, and the children of one parent, are in
+        ascending order.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def depth_first_order(parents: ArrayLike) -> NDArray[np.int64]:
     parent_of = _check_parents(parents)
     children: list[list[int]] = [[] for _ in parent_of]
     stack: list[int] = []
-    # What is put on a stack last comes first, so the largest goes first.
+    # A stack is last in, first out, so the largest is pushed first.
     for i in reversed(range(len(parent_of))):
         (stack if parent_of[i] == NO_PARENT else children[parent_of[i]]).append(i)
     order = []
@@ -102,8 +102,8 @@ def find_cycle(parents: ArrayLike) -> list[int] | None:
     Returns
     -------
     list of int, or None
-        Each feature is the parent of the next, and the last is the parent of the first. The smallest comes first. Of
-        several cycles it is the first that is met going from 0, then 1 and so on, from child to parent.
+        Each feature is the parent of the next, and the last is the parent of the first. The smallest comes first. If
+        there are several cycles, the one reached first from feature 0, then 1 and so on, going from child to parent.
 
     Examples
     --------
@@ -125,15 +125,15 @@ def find_cycle(parents: ArrayLike) -> list[int] | None:
 
 
 def maximum_spanning_tree(weights: ArrayLike, root: int = 0) -> NDArray[np.int64]:
-    """Return the heaviest tree that joins all features, directed away from ``root``.
+    """Return the maximum spanning tree of all features, directed away from ``root``.
 
-    The tree has D - 1 edges whatever the weights, so it also takes edges of weight zero or less. It grows from the
-    root (Prim), in O(D^2). If edges tie, the feature with the smallest number joins first, to the smallest number.
+    The tree always has D - 1 edges, even if weights are zero or negative. Prim's algorithm, O(D^2). Ties go to the
+    feature with the smallest number, and to the parent with the smallest number.
 
     Parameters
     ----------
     weights : float array of shape (D, D)
-        Symmetric. The diagonal is not read. Of two entries that differ by rounding, the larger counts.
+        Symmetric; the diagonal is ignored. If two entries differ by rounding, the larger is used.
     root : int, default=0
         The feature without a parent.
 
@@ -168,7 +168,7 @@ def maximum_spanning_tree(weights: ArrayLike, root: int = 0) -> NDArray[np.int64
 
 
 def _refuse_cycle(parents: ArrayLike) -> None:
-    """Raise a ValueError that names a cycle, if there is one."""
+    """Raise a ValueError that names the cycle, if there is one."""
     cycle = find_cycle(parents)
     if cycle is not None:
         raise ValueError("the parents form a cycle: features " + " -> ".join(map(str, [*cycle, cycle[0]])))

@@ -1,8 +1,8 @@
-"""Orders of the features: as they come, random, and the three for images (section 4.4 of the paper).
+"""Orderings of the features: natural, random, and three for images (section 4.4 of the paper).
 
 An order is an array whose entry ``p`` is the feature at position ``p``; parents come before children. The pixels of an
-image are numbered row by row: pixel (row, column) is feature ``row * n_columns + column``. An image that is stored
-column by column is its transpose, so there "row" and "column" change places below.
+image are numbered row by row: pixel (row, column) is feature ``row * n_columns + column``. For an image
+that is stored column by column, swap "row" and "column" below.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Rng: TypeAlias = np.random.Generator | np.random.RandomState
 
 
 def natural_order(n_features: int) -> NDArray[np.int64]:
-    """Return the features as they are numbered.
+    """Return the features in the order of their numbers.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def random_order(n_features: int, rng: Rng) -> NDArray[np.int64]:
     n_features : int
         Number of features, D.
     rng : numpy Generator or RandomState
-        Asked once, for ``rng.permutation(D)``.
+        Used for one ``rng.permutation(D)``.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def row_wise(image_shape: tuple[int, int]) -> NDArray[np.int64]:
     Parameters
     ----------
     image_shape : tuple of int
-        Number of rows and of columns.
+        Number of rows and columns.
 
     Returns
     -------
@@ -84,13 +84,13 @@ def row_wise(image_shape: tuple[int, int]) -> NDArray[np.int64]:
 def along_diagonal(image_shape: tuple[int, int]) -> NDArray[np.int64]:
     """Return ordering B: along the main diagonal.
 
-    The pixels on and below the diagonal are taken row by row, and after each that lies below it comes the pixel that
-    mirrors it above.
+    The pixels on and below the diagonal are taken row by row; each pixel below the diagonal is followed by its mirror
+    image above it.
 
     Parameters
     ----------
     image_shape : tuple of int
-        Number of rows and of columns, which must be the same.
+        Number of rows and columns, which must be equal.
 
     Returns
     -------
@@ -115,13 +115,13 @@ def centre_outwards(image_shape: tuple[int, int]) -> NDArray[np.int64]:
 
     Around a region of H times H pixels the next ring has the H pixels above, then the H pixels below, both from left
     to right; then the H pixels to the left and the H pixels to the right, both from top to bottom; then the corners:
-    left above, right above, left below, right below. An image of odd size starts from its middle pixel (H = 1), one of
-    even size from nothing (H = 0), so that its first ring is the four corners alone.
+    left above, right above, left below, right below. An image of odd size starts with its middle pixel (H = 1), one
+    of even size with nothing (H = 0), so its first ring is just the four corners.
 
     Parameters
     ----------
     image_shape : tuple of int
-        Number of rows and of columns, which must be the same.
+        Number of rows and columns, which must be equal.
 
     Returns
     -------
@@ -147,12 +147,12 @@ def centre_outwards(image_shape: tuple[int, int]) -> NDArray[np.int64]:
 
 
 def pixel_positions(image_shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return the place of each pixel in the image.
+    """Return the position of each pixel in the image.
 
     Parameters
     ----------
     image_shape : tuple of int
-        Number of rows and of columns.
+        Number of rows and columns.
 
     Returns
     -------

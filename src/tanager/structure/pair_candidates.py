@@ -1,7 +1,7 @@
 """Search spaces in which a feature may have two extra parents: pairs added to the candidates of a search space.
 
-A table with the parents a and b has ``R_a R_b R_i C`` entries. Pairs whose table would be larger than a limit are left
-out, so that neither memory nor the training rows are asked for more than they have.
+A CPT with the parents a and b has ``R_a R_b R_i C`` entries. Pairs whose CPT would exceed a limit are left out, since
+it would take too much memory, or too many rows to learn.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class PairRule:
     Attributes
     ----------
     n_pairs : int
-        Number of pairs of a feature, or as many as there are.
+        Number of pairs per feature, or all if there are fewer.
     max_cells : int
-        Largest number of entries ``R_a * R_b * R_i`` that a table may have for one class.
+        Maximum number of entries ``R_a * R_b * R_i`` of a CPT per class.
     n_random : int
-        How many of the pairs are random where there are scores to go by; without scores all are.
+        How many of the pairs are random if there are scores; without scores all are.
     """
 
     n_pairs: int
@@ -38,25 +38,25 @@ class PairRule:
 def with_pairs(
     parent_sets: ParentSets, cards: ArrayLike, rule: PairRule, rng: Rng, scores: ArrayLike | None = None
 ) -> ParentSets:
-    """Add to the candidates of each feature pairs of them.
+    """Add pairs of its candidates to the candidates of each feature.
 
     Parameters
     ----------
     parent_sets : ParentSets
         Without pairs. If it is ordered, so is the result.
     cards : int array of shape (D,)
-        Number of values of each feature. A feature with one value makes no pair, which would say no more than the
-        other feature alone.
+        Number of values of each feature. Features with a single value form no pairs, which would add nothing to the
+        other feature.
     rule : PairRule
     rng : numpy Generator or RandomState
-        Asked for one permutation for each feature in turn.
+        Used for one permutation per feature, in turn.
     scores : float array of shape (D, D), optional
-        ``scores[i, j]`` says how good a parent j is for i; the pairs of the highest sum are taken first.
+        ``scores[i, j]`` rates j as a parent of i; pairs with the highest sum come first.
 
     Returns
     -------
     ParentSets
-        Candidates as they were, then pairs, best first, then random ones.
+        The original candidates, then pairs, best first, then random pairs.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def with_pairs(
 def _open_pairs(
     candidates: NDArray[np.int32], cards: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of candidates, smaller number first, that have at most so many values together."""
+    """Pairs of candidates, smaller number first, with at most ``most`` combined values."""
     parents = np.sort(candidates[candidates >= 0]).astype(np.int64)
     parents = parents[cards[parents] > 1]
     first, second = (parents[side] for side in np.triu_indices(len(parents), 1))

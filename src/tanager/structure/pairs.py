@@ -1,7 +1,7 @@
-"""Pairs of features as parents: how they are numbered, checked, and brought into an order.
+"""Pairs of features as parents: numbering, checks, and orders.
 
 Where a feature may have two extra parents, a candidate is a pair of features. Pair p of a search space over D features
-is candidate number ``D + p``: one parent whose values are the pairs of values of the two.
+is candidate number ``D + p``: a single parent whose values are the pairs of values of the two features.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def no_pairs() -> NDArray[np.int64]:
 
 
 def check_pairs(pairs: ArrayLike, n_features: int) -> NDArray[np.int64]:
-    """Pairs as int64[P, 2]: two different features each, the smaller number first, no pair twice."""
+    """Return pairs as int64[P, 2]: two different features each, the smaller number first, without duplicates."""
     array = np.asarray(pairs)
     if array.ndim != 2 or array.shape[1] != 2 or (array.size and array.dtype.kind not in "iu"):
         raise ValueError(f"pairs must be integers of shape (P, 2), got {array.dtype} of shape {array.shape}")
     array = array.astype(np.int64)
     strays = np.flatnonzero((array[:, 0] < 0) | (array[:, 0] >= array[:, 1]) | (array[:, 1] >= n_features))
     if strays.size:
-        rule = f"a pair is of two features from 0 to {n_features - 1}, the smaller number first"
+        rule = f"a pair must be two features from 0 to {n_features - 1}, the smaller number first"
         raise ValueError(f"there is no pair {tuple(array[strays[0]].tolist())}: {rule}")
     numbers, counts = np.unique(array[:, 0] * n_features + array[:, 1], return_counts=True)
     if (counts > 1).any():
@@ -63,7 +63,7 @@ def _number(candidate: Any, feature: int, known: dict[tuple[int, int], int], n_f
         return candidate
     pair = check_int_vector(candidate, f"feature {feature}: a pair of parents")
     if pair.size != 2:
-        raise ValueError(f"feature {feature}: at most two parents can be together, got {candidate}")
+        raise ValueError(f"feature {feature}: a candidate can have at most two parents, got {candidate}")
     first, second = sorted(pair.tolist())
     return n_features + known.setdefault((first, second), len(known))
 

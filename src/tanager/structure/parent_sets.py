@@ -1,9 +1,9 @@
-"""The space of structures that a search chooses from, as a value.
+"""The search space of structures, as a value.
 
-In a TAN every feature has the class and at most one more feature as parents (section 2.2 of the paper). A search space
-lists, for every feature, the candidates for that one more parent; "no parent" is a candidate like any other
-(section 4.2). Naive Bayes, one fixed tree and every search of the paper are values of the one type here. Beyond the
-paper, a candidate may be a pair of features: two more parents at once.
+In a TAN, the parents of a feature are the class and at most one other feature (section 2.2 of the paper). A search
+space lists the candidates for that extra parent of every feature; "no parent" is a candidate like any other
+(section 4.2). Naive Bayes, one fixed tree and every search of the paper are values of this one type. Beyond the paper,
+a candidate may be a pair of features: two extra parents at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tanager.structure._validation import check_count, check_int_vector, check_o
 from tanager.structure.pairs import Candidate, check_pairs, members_of, no_pairs, number_pairs
 
 NO_PARENT = -1
-"""The candidate that stands for no parent besides the class."""
+"""The candidate for no parent besides the class."""
 
 
 @final
@@ -27,28 +27,28 @@ NO_PARENT = -1
 class ParentSets:
     """Candidates for the one extra parent of each feature.
 
-    The candidates of all D features lie one after the other in a flat array of E entries. Which of its candidates a
-    feature takes is decided elsewhere: by the index of the candidate in that flat array.
+    The candidates of all D features are stored in one flat array of E entries. A structure selects one candidate of
+    each feature by its index in that array.
 
-    The value never changes: arrays are copied and read-only. Two values are equal if their arrays are.
+    The value is immutable: arrays are copied and read-only. Two values are equal if their arrays are.
 
     Parameters
     ----------
     ptr : int64 array of shape (D + 1,)
         The candidates of feature ``i`` are ``parents[ptr[i]:ptr[i + 1]]``.
     parents : int32 array of shape (E,)
-        Candidates; ``NO_PARENT`` (-1) is the candidate that stands for no parent, and ``D + p`` is pair p.
+        Candidates; ``NO_PARENT`` (-1) means no parent, and ``D + p`` is pair p.
     order : int64 array of shape (D,), optional
-        ``order[p]`` is the feature at position ``p``. Every candidate comes before its child, so every structure drawn
-        is acyclic. Without an order structures may have cycles, and such a structure is not a Bayesian network.
+        ``order[p]`` is the feature at position ``p``. Every candidate precedes its child, so structures are acyclic.
+        Without an order, structures may have cycles and are then not Bayesian networks.
     pairs : int64 array of shape (P, 2), optional
         Pairs of features that are candidates together, the smaller number first.
 
     Raises
     ------
     ValueError
-        If a feature has no candidates, or one that is no feature, is the feature itself, is listed twice or does not
-        come before its child; if ``order`` is not a permutation, or the arrays do not fit together.
+        If a feature has no candidates, or a candidate does not exist, is the feature itself, is listed twice or does
+        not precede its child; if ``order`` is not a permutation, or the arrays are inconsistent.
 
     Examples
     --------
@@ -96,10 +96,9 @@ class ParentSets:
         Parameters
         ----------
         candidates : sequence of D int sequences
-            ``candidates[i]`` lists the candidates of feature ``i``, in the order they are to have. A tuple of two is a
-            pair of parents.
+            ``candidates[i]`` lists the candidates of feature ``i``. A tuple of two features is a pair of parents.
         order : int array of shape (D,), optional
-            See the class.
+            As in the constructor.
 
         Returns
         -------
@@ -135,7 +134,7 @@ class ParentSets:
 
     @property
     def n_candidates(self) -> int:
-        """Number of candidates of all features together, E."""
+        """Total number of candidates of all features, E."""
         return self.parents.size
 
     @property
@@ -145,7 +144,7 @@ class ParentSets:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether there is an order, so that every structure drawn is acyclic."""
+        """Whether there is an order, so that every structure is acyclic."""
         return self.order is not None
 
     def candidates_of(self, feature: int) -> NDArray[np.int32]:
@@ -154,7 +153,7 @@ class ParentSets:
         Parameters
         ----------
         feature : int
-            Number of the feature, from 0.
+            Number of the feature, counted from 0.
 
         Returns
         -------
@@ -170,7 +169,7 @@ class ParentSets:
         return self.parents[self.ptr[feature] : self.ptr[feature + 1]]
 
     def select(self, indices: ArrayLike) -> NDArray[np.int64]:
-        """Return the parent that each feature has if it takes the candidate chosen for it.
+        """Return the parent of each feature, given the index of its candidate.
 
         Parameters
         ----------
@@ -198,7 +197,7 @@ class ParentSets:
         return self.parents[chosen].astype(np.int64)
 
     def keep(self, indices: ArrayLike) -> ParentSets:
-        """The fixed space of the structure that `select` returns, with the pairs that it has.
+        """The search space that contains only the structure that `select` returns, pairs included.
 
         Examples
         --------
@@ -209,7 +208,7 @@ class ParentSets:
         return ParentSets.from_lists([[pairs.get(j, j)] for j in self.select(indices).tolist()], self.order)
 
     def with_no_parent(self) -> ParentSets:
-        """The same with "no parent" as first candidate of every feature that does not have it.
+        """The same space with "no parent" added as the first candidate of every feature that lacks it.
 
         Examples
         --------
@@ -220,7 +219,7 @@ class ParentSets:
         return ParentSets.from_lists(lists, self.order)
 
     def _content(self) -> tuple[bytes, bytes, bytes | None, bytes]:
-        """Everything that makes two values equal."""
+        """The content that equality compares."""
         order = None if self.order is None else self.order.tobytes()
         return self.ptr.tobytes(), self.parents.tobytes(), order, self.pairs.tobytes()
 
@@ -237,18 +236,18 @@ class ParentSets:
         return f"ParentSets({counts}, is_ordered={self.is_ordered})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copies and pickles go through the constructor, because a copied array would be writeable again.
+        # Copies and pickles use the constructor, because copied arrays would be writeable.
         return ParentSets, (self.ptr, self.parents, self.order, self.pairs)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Make ``array``, which no caller may hold, read-only, and return it."""
+    """Make ``array``, to which no caller has a reference, read-only, and return it."""
     array.flags.writeable = False
     return array
 
 
 def _check_segments(ptr: NDArray[np.int64], n_candidates: int) -> None:
-    """Check that ``ptr`` cuts the flat array into one part, not empty, for each feature."""
+    """Check that ``ptr`` divides the flat array into one non-empty part for each feature."""
     check_count(ptr.size - 1, "the number of features")
     if ptr[0] != 0 or ptr[-1] != n_candidates or np.any(np.diff(ptr) < 0):
         raise ValueError(f"ptr must rise from 0 to the number of candidates, {n_candidates}, got {ptr}")
@@ -258,7 +257,7 @@ def _check_segments(ptr: NDArray[np.int64], n_candidates: int) -> None:
 
 
 def _check_candidates(child: NDArray[np.int64], parents: NDArray[np.int64], n_features: int, n_pairs: int) -> None:
-    """Check that candidates are features, pairs or none, each listed once."""
+    """Check that candidates are features, pairs or no parent, each listed once."""
     n_numbers = n_features + n_pairs
     outside = np.flatnonzero((parents < NO_PARENT) | (parents >= n_numbers))
     if outside.size:
@@ -273,7 +272,7 @@ def _check_candidates(child: NDArray[np.int64], parents: NDArray[np.int64], n_fe
 def _check_precedence(
     child: NDArray[np.int64], members: NDArray[np.int64], order: NDArray[np.int64], n_features: int
 ) -> None:
-    """Check that every candidate, and both of a pair, come before their child."""
+    """Check that every candidate, and both features of a pair, precede their child."""
     if order.size != n_features:
         raise ValueError(f"order has {order.size} features, but there are candidates for {n_features}")
     position = np.append(np.argsort(order), -1)  # no parent comes before everything

@@ -1,7 +1,7 @@
-"""Search spaces of screened candidates: those that a score of pairs puts first, alone or beside random ones.
+"""Search spaces of screened candidates: those with the highest pair scores, alone or combined with random ones.
 
-A score sees pairs of features only, so what it leaves out may still be the better parent in a tree. Random candidates
-beside the screened ones make up for that.
+A score looks at pairs of features only, so it may miss the better parent in a tree. Additional random candidates make
+up for that.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ def screened_candidates(
     Parameters
     ----------
     scores : float array of shape (D, D)
-        ``scores[i, j]`` says how good a parent feature j is for feature i. The diagonal is not read. Of equal scores
-        the feature with the smaller number comes first.
+        ``scores[i, j]`` rates feature j as a parent of feature i. The diagonal is ignored. Ties go to the feature with
+        the smaller number.
     k : int
-        Number of parents among the candidates of a feature, from 1 to D - 1, or all where there are fewer.
+        Number of candidate parents of a feature, from 1 to D - 1, or all if there are fewer.
     n_random : int, default=0
-        How many of the ``k`` are drawn at random from those that are not screened.
+        How many of the ``k`` are drawn at random from the remaining features.
     rng : numpy Generator or RandomState, optional
-        Needed for random candidates. Asked for ``rng.permutation(D)`` once for each feature.
+        Required for random candidates. Used for one ``rng.permutation(D)`` per feature.
     order : int array of shape (D,), optional
-        If given, candidates come before their child, and every structure is acyclic.
+        If given, candidates precede their child, and every structure is acyclic.
 
     Returns
     -------
     ParentSets
-        "No parent" comes first, then screened candidates, best first, then random ones as they are drawn.
+        "No parent" comes first, then screened candidates, best first, then random ones.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def screened_candidates(
     if not 0 <= n_random <= k:
         raise ValueError(f"n_random must be from 0 to max_parents={k}, got {n_random!r}")
     if n_random and rng is None:
-        raise ValueError("rng is needed to draw random candidates; only n_random=0 does without")
+        raise ValueError("random candidates require rng; give it, or use n_random=0")
     position = None if order is None else np.argsort(check_order(order))
     lists = []
     for i in range(n_features):
@@ -66,7 +66,7 @@ def screened_candidates(
 
 
 def _draw(is_open: NDArray[np.bool_], rng: Rng | None) -> NDArray[np.int64]:
-    """The features that are still open, in random order."""
+    """The features that are still available, in random order."""
     if rng is None:
         return np.empty(0, np.int64)
     drawn = rng.permutation(len(is_open))

@@ -5,17 +5,12 @@ from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
 from tanager.training.parent_path import ParentPath
 from tanager.training.problem import Problem, make_problem
-from tanager.training.pulls import FeatureTables
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import Start, TrainState, initial_state, keep_structure, structure_of
 from tanager.training.step import Batch, StepInfo, Stepper
-from tanager.training.structure_search import AnnealedSearch, GreedySearch, StructureSearch
 
 __all__ = [
-    "AnnealedSearch",
     "Batch",
-    "FeatureTables",
-    "GreedySearch",
     "History",
     "Noise",
     "ParentPath",
@@ -23,7 +18,6 @@ __all__ = [
     "Start",
     "StepInfo",
     "Stepper",
-    "StructureSearch",
     "TrainState",
     "TrainingDivergedError",
     "TrainingSettings",

@@ -10,9 +10,9 @@ import numpy as np
 from tanager._threads import Crew
 from tanager.losses import Loss
 from tanager.model import Layout
-from tanager.training.noise import DropoutStream, GumbelStream, Noise
+from tanager.training.noise import GumbelStream, Noise
 from tanager.training.problem import Problem
-from tanager.training.pulls import FeatureTables, make_pulls
+from tanager.training.regularisers import FeatureCpts, Run
 from tanager.training.schedules import geometric
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import TrainState, structure_of
@@ -32,44 +32,41 @@ def train(
     noise: Noise,
     *,
     n_threads: int = 1,
-    base: FeatureTables | None = None,
+    start: FeatureCpts | None = None,
     on_epoch: Callable[[TrainState], object] | None = None,
 ) -> TrainState:
-    """Run the epochs that ``state`` has not had yet.
+    """Run the remaining epochs of ``state``.
 
     Parameters
     ----------
     state : TrainState
         Changed in place, and returned.
     layout : Layout
+        Must include the CPTs that regularisers add (see `Regulariser.extend`).
     problem : Problem
     loss : Loss
     settings : TrainingSettings
     noise : Noise
-        With the same noise, a run that goes on from a copy of its state ends as if it had never stopped.
+        With the same noise, a run resumed from a copy of its state ends as if it had never stopped.
     n_threads : int
         Has no influence on the result.
-    base : FeatureTables, optional
-        What ``settings.ridge`` pulls to; None is to no difference between the classes.
+    start : FeatureCpts, optional
+        Where the CPTs started, if not at random; regularisers may pull towards it.
     on_epoch : callable, optional
         Called with the state after each epoch.
     """
     rates = geometric(settings.learning_rate, settings.learning_rate * settings.learning_rate_decay, settings.epochs)
     taus = geometric(*settings.tau, settings.epochs)
-    streams = (
-        GumbelStream(noise, layout.parent_sets.n_candidates),
-        DropoutStream(noise, layout.parent_sets.n_features),
-    )
+    gumbel = GumbelStream(noise, layout.parent_sets.n_candidates)
+    run = Run(problem, layout, noise, start)
+    hooks = [regulariser.prepare(run) for regulariser in settings.regularisers]
     if state.epoch == 0:
         state.path.record(0, settings.epochs, structure_of(state, layout))
     with Crew(n_threads) as crew:
-        pulls = make_pulls(problem, layout, settings, base)
-        stepper = Stepper(layout, loss, settings, problem.batch_size, crew, pulls)
+        stepper = Stepper(layout, loss, settings, problem.batch_size, crew, hooks)
         while state.epoch < settings.epochs:
             rate, tau = float(rates[state.epoch]), float(taus[state.epoch])
-            mean_loss, mean_error = _run_epoch(
-                state, problem, stepper, noise, streams, (rate, tau, settings.parent_dropout)
-            )
+            mean_loss, mean_error = _run_epoch(state, problem, stepper, noise, gumbel, (rate, tau))
             if not math.isfinite(mean_loss):
                 raise TrainingDivergedError(
                     f"the loss is {mean_loss} in epoch {state.epoch + 1}: lower learning_rate, lam or gamma, or check "
@@ -90,22 +87,16 @@ def _run_epoch(
     problem: Problem,
     stepper: Stepper,
     noise: Noise,
-    streams: tuple[GumbelStream, DropoutStream],
-    schedule: tuple[float, float, float],
+    gumbel: GumbelStream,
+    schedule: tuple[float, float],
 ) -> tuple[float, float]:
-    """One pass over the rows; returns the mean loss and the mean error of its steps.
-
-    ``schedule`` holds the learning rate, tau and the probability of dropping a parent.
-    """
-    gumbel, dropout = streams
-    rate, tau, drop_share = schedule
+    """One pass over the rows with one learning rate and tau; returns the mean loss and error of its steps."""
     order = None if problem.is_full_batch else noise.permutation(state.epoch, len(problem.y))
     seen = np.zeros(2)
     for k in range(problem.n_steps):
         rows = problem.batch_rows(order, k)
         weight = None if problem.weight is None else problem.weight[rows]
         batch = Batch(problem.codes, rows, problem.y[rows], weight)
-        is_dropped = dropout.at(state.step) < drop_share if drop_share > 0 else None
-        seen += stepper.step(state, batch, gumbel.at(state.step), rate, tau, is_dropped)
+        seen += stepper.step(state, batch, gumbel.at(state.step), *schedule)
     mean_loss, mean_error = seen / problem.n_steps
     return float(mean_loss), float(mean_error)

@@ -1,7 +1,7 @@
-"""Randomness of training, each draw found from the seed and its place alone, so that any step can be made again.
+"""Randomness of training: each draw depends only on the seed and its position, so that any step can be repeated.
 
-Philox is a counter-based generator: stream and position go into the high words of its counter, so that draws of
-different places never overlap.
+Philox is a counter-based generator: stream and position go into the high words of its counter, so that draws at
+different positions never overlap.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Noise:
 
 
 class StepStream:
-    """Draws step by step, made block by block; keeps the block at hand."""
+    """Draws step by step, made in blocks; keeps the current block."""
 
     def __init__(self, draw_block: Callable[[int], FloatArray]) -> None:
         self._draw_block = draw_block
@@ -78,7 +78,7 @@ class GumbelStream(StepStream):
 
 
 class DropoutStream(StepStream):
-    """Uniform draws step by step, float64[S], which decide whose parent is dropped."""
+    """Uniform draws step by step, float64[S], which decide which features lose their parent."""
 
     def __init__(self, noise: Noise, n_slots: int) -> None:
         super().__init__(lambda block: noise.uniform_block(block, n_slots))

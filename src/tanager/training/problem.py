@@ -1,4 +1,4 @@
-"""The rows that training sees."""
+"""The rows that training reads."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def make_problem(
         # More than 50 equal batches would take time and teach little.
         n_steps = int(min(max(1, n_counted // batch_size), _MOST_MERGED_STEPS))
         row = np.empty(len(merged), np.int64)
-        row[numbers] = np.arange(len(y))  # any of the equal rows will do
+        row[numbers] = np.arange(len(y))  # any of the equal rows serves
         merged_codes = np.ascontiguousarray(codes[row])
         return Problem(merged_codes, y[row].astype(np.int64), merged.astype(np.float32), n_steps, len(row), n_counted)
     size = min(batch_size, len(y))
@@ -91,8 +91,8 @@ def make_problem(
 def _number_rows(codes: IntArray, y: IntArray, most: int) -> NDArray[np.int64] | None:
     """Number the distinct rows in the order of class and codes, int64[N]; None if there are more than ``most``.
 
-    The rows are numbered by their first columns and then by one column more at a time, so that most tables are done
-    with after few columns. The first rows are tried alone before.
+    The rows are numbered by their first column and then by one more column at a time, so that a few columns decide for
+    most data sets. The first rows are tried alone before.
     """
     if len(y) > 4 * most and _number_rows(codes[: 4 * most], y[: 4 * most], most) is None:
         return None

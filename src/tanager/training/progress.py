@@ -1,4 +1,4 @@
-"""A line on the terminal that tells how training goes. Small enough not to ask for another dependency."""
+"""A progress line on the terminal, small enough not to need another dependency."""
 
 from __future__ import annotations
 

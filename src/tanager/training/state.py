@@ -1,4 +1,4 @@
-"""Everything that changes in training. A copy of it at the end of an epoch is a checkpoint."""
+"""Everything that changes during training. A copy of it at the end of an epoch is a checkpoint."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tanager.model import Layout, ParentDistribution
 from tanager.training.history import History
 from tanager.training.noise import Noise
 from tanager.training.parent_path import ParentPath
-from tanager.training.pulls import FeatureTables
+from tanager.training.regularisers import FeatureCpts
 
 _SPREAD = 0.1  # parameters start uniform over [-0.1, 0.1] (section 4.2)
 
 
 @dataclass
 class TrainState:
-    """Parameters with their moments, and how far training has come. Steps change the arrays in place.
+    """Parameters with their moments, and the progress of training. Steps change the arrays in place.
 
     Attributes
     ----------
     theta : Moments of float32[arena_size]
-        Tables, normalised over the child's values.
+        CPTs, normalised over the child's values.
     prior : Moments of float32[C]
         Class prior, normalised.
     phi : Moments of float64[E]
     last, updates : int64[E]
-        For each candidate's table, the step that last gave it a gradient, and how many did.
+        For each candidate's CPT, the last step that gave it a gradient, and the number of such steps.
     step, epoch : int
         Steps and epochs done.
     history : History
@@ -55,23 +55,23 @@ class TrainState:
 
 
 class Start(NamedTuple):
-    """Where training starts if not at random."""
+    """Where training starts, if not at random."""
 
-    tables: FeatureTables
+    cpts: FeatureCpts
     prior: FloatArray  # float32[C]
 
 
 def initial_state(
     layout: Layout, noise: Noise, phi: FloatArray | None = None, start: Start | None = None
 ) -> TrainState:
-    """Random tables and prior, and the uniform distribution over candidates (phi = 0), unless others are given."""
+    """Random CPTs and prior, and the uniform distribution over candidates (phi = 0), unless others are given."""
     draws = noise.initial(layout.size + layout.n_classes, _SPREAD)
     prior = draws[layout.size :].copy()
     theta = np.zeros(layout.arena_size, np.float32)
     theta[: layout.size] = draws[: layout.size]
     if start is not None:
         prior = start.prior.copy()
-        _copy_to_candidates(start.tables, layout, theta)
+        _copy_to_candidates(start.cpts, layout, theta)
     normalise_tables(theta, layout.tables, layout.n_classes)
     prior -= np.log(np.exp(prior).sum())
     n_candidates = layout.parent_sets.n_candidates
@@ -87,17 +87,17 @@ def initial_state(
     )
 
 
-def _copy_to_candidates(tables: FeatureTables, layout: Layout, theta: FloatArray) -> None:
-    """Write each feature's table to all its candidates', for every value of the parents."""
+def _copy_to_candidates(cpts: FeatureCpts, layout: Layout, theta: FloatArray) -> None:
+    """Write each feature's CPT to all its candidates', for every value of the parents."""
     child, ptr, offset = layout.tables.child, layout.tables.ptr, layout.tables.offset
     for slot, i in enumerate(child.tolist()):
-        table = tables.value[tables.offset[i] : tables.offset[i + 1]]
+        cpt = cpts.value[cpts.offset[i] : cpts.offset[i + 1]]
         room = theta[offset[ptr[slot]] : offset[ptr[slot + 1]]]
-        room.reshape(-1, len(table))[:] = table
+        room.reshape(-1, len(cpt))[:] = cpt
 
 
 def keep_structure(state: TrainState, chosen: NDArray[np.int64]) -> None:
-    """Leave only the chosen candidates to be drawn, and start the count of epochs anew."""
+    """Keep only the chosen candidates, and restart the count of epochs."""
     state.phi.value[:] = -np.inf
     state.phi.value[chosen] = 0.0
     state.phi.mean[:] = 0.0
@@ -107,7 +107,7 @@ def keep_structure(state: TrainState, chosen: NDArray[np.int64]) -> None:
 
 
 def structure_of(state: TrainState, layout: Layout) -> ParentDistribution:
-    """The distribution over structures as it stands, which later steps do not change."""
+    """A copy of the current distribution over structures, which later steps do not change."""
     return ParentDistribution(layout.parent_sets, state.phi.value.copy())
 
 

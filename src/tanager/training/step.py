@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager._threads import Crew
-from tanager._types import Descent, FloatArray, IntArray, Ridge, Tables
+from tanager._types import Descent, FloatArray, IntArray, Pull, Tables
 from tanager.kernels.arborescence import sample_forest
 from tanager.kernels.batch import gather_batch
 from tanager.kernels.lanes import aligned_zeros, padded
 from tanager.kernels.log_joint import batch_log_joint
 from tanager.kernels.loss_terms import error_share
 from tanager.kernels.pairs import fill_pair_lines
-from tanager.kernels.parents import descend_phi, drop_parents, phi_gradient, sample_parents
-from tanager.kernels.pulls import shrink_tables, smooth_tables
+from tanager.kernels.parents import descend_phi, phi_gradient, sample_parents
 from tanager.kernels.update import rest_after, update_prior, update_tables
 from tanager.losses import Loss
 from tanager.model import Layout
-from tanager.training.pulls import FeatureTables, Pulls
+from tanager.training.regularisers import Hooks
 from tanager.training.settings import TrainingSettings
-from tanager.training.size_penalty import SizePenalty
 from tanager.training.state import TrainState
 
 
@@ -37,14 +36,14 @@ class Batch(NamedTuple):
 
 
 class StepInfo(NamedTuple):
-    """What a step saw."""
+    """Loss and error of a step."""
 
     loss: float
     error: float
 
 
 class Stepper:
-    """Runs steps of one training run; owns the scratch arrays and the shares of the threads, nothing that lasts."""
+    """Takes the steps of one training run; owns scratch arrays and each thread's share, but no state."""
 
     def __init__(
         self,
@@ -53,7 +52,7 @@ class Stepper:
         settings: TrainingSettings,
         batch_size: int,
         crew: Crew | None = None,
-        pulls: Pulls | None = None,
+        hooks: Sequence[Hooks] = (),
     ) -> None:
         self._layout = layout
         self._loss = loss
@@ -63,12 +62,9 @@ class Stepper:
         self._n_members = np.float32(layout.n_members)
         parents = layout.parent_sets.parents
         self._parent_slot = np.where(parents < 0, n_slots, parents).astype(np.int64)
-        self._pulls = pulls or Pulls()
-        # What a member's table says counts for one n-th of the mean, and so does its distance from the goal.
-        base = self._pulls.base or FeatureTables.empty()
-        self._ridge = Ridge(*base, self._pulls.ridge / layout.n_members**2)
-        self._size_penalty = SizePenalty(layout, settings.size_penalty) if settings.size_penalty > 0 else None
-        # Kernels work on whole lanes of classes and on rows by fours; what fills them up stays zero.
+        self._hooks = hooks
+        self._pull = _only_pull(hooks)
+        # Kernels work on whole lanes of classes and on rows by fours; the padding stays zero.
         n_rows, width = padded(batch_size, multiple=4), padded(layout.n_classes)
         self._batch = np.zeros((len(layout.tables.cards), n_rows), np.int32)
         self._pairs = layout.pairs
@@ -90,7 +86,6 @@ class Stepper:
         noise: FloatArray,
         rate: float,
         tau: float,
-        is_dropped: NDArray[np.bool_] | None = None,
     ) -> StepInfo:
         """Change ``state`` by one step.
 
@@ -101,32 +96,25 @@ class Stepper:
         noise : float64 array of shape (E,)
             Gumbel noise.
         rate : float
-            Learning rate of the tables.
+            Learning rate of the CPTs.
         tau : float
             Temperature of the straight-through softmax.
-        is_dropped : bool array of shape (S,), optional
-            Features that go without their extra parent in this step.
         """
-        grad, info = self.loss_gradient(state, batch, noise, tau, is_dropped)
+        grad, info = self.loss_gradient(state, batch, noise, tau)
         self._descend(state, grad, rate, tau)
         return info
 
     def loss_gradient(
-        self,
-        state: TrainState,
-        batch: Batch,
-        noise: FloatArray,
-        tau: float,
-        is_dropped: NDArray[np.bool_] | None = None,
+        self, state: TrainState, batch: Batch, noise: FloatArray, tau: float
     ) -> tuple[FloatArray, StepInfo]:
         """Draw the structure and return the gradient of the loss with respect to the log-joint, float32[B, C]."""
         tables = self._layout.tables
-        if self._settings.is_forest:
+        if self._settings.samples_forests:
             sample_forest(state.phi.value, noise, tables.ptr, self._parent_slot, tau, self._selected, self._soft)
         else:
             sample_parents(state.phi.value, noise, tables.ptr, tau, self._selected, self._soft)
-        if is_dropped is not None:
-            drop_parents(is_dropped, tables, len(tables.cards) - 1, self._selected, self._soft)
+        for hook in self._hooks:
+            hook.change_structure(state.step, tables, self._selected, self._soft)
         # Each member has the prior, and the sum over all members is divided by their number below.
         prior = state.prior.value * self._n_members
         arguments = (state.theta.value, prior, tables, self._selected, self._batch, self._padded_log_joint)
@@ -146,40 +134,48 @@ class Stepper:
                 f"the gradient of the loss must have the shape {self._shape} of log_joint, got {np.shape(grad)}"
             )
         if not np.isfinite(grad).all():
-            value = math.nan  # else it would go unseen: the kernels take tiny gradients, and NaN with them, for zero
+            value = math.nan  # kernels treat tiny gradients, and NaN with them, as zero, which would hide it
         weight = self._equal_weight if batch.weight is None else batch.weight
         return grad, StepInfo(float(value), error_share(log_joint, batch.y, weight))
 
     def _descend(self, state: TrainState, grad: FloatArray, rate: float, tau: float) -> None:
-        """Pass the gradient on to tables, prior and phi, and take a step of Adam on each."""
+        """Pass the gradient on to CPTs, prior and phi, and take a step of Adam on each."""
         tables, settings = self._layout.tables, self._settings
         n_rows, n_classes = self._shape
         np.divide(grad, self._n_members, out=self._padded_grad[:n_rows, :n_classes], casting="same_kind")
         state.step += 1
-        drawn = (state.theta.value, tables, self._selected)
-        if self._pulls.goals is not None:
-            self._crew.run(shrink_tables, self._slot_ranges, *drawn, *self._pulls.goals, rate * settings.shrinkage)
-        if self._pulls.n_ordered is not None:
-            self._crew.run(smooth_tables, self._slot_ranges, *drawn, self._pulls.n_ordered, rate * settings.smoothness)
+        for hook in self._hooks:
+            hook.move_cpts(state.theta.value, tables, self._selected, rate, self._run_over_slots)
         is_dense = settings.optimiser == "dense"
         descent = Descent(
             state.step, state.last, state.updates, rate, settings.adam, is_dense, rest_after(settings.adam.beta1)
         )
         draw = (state.theta, tables, self._selected, self._batch, self._padded_grad, n_classes)
-        self._crew.run(update_tables, self._slot_ranges, *draw, descent, self._weight_gradient, self._ridge)
+        self._crew.run(update_tables, self._slot_ranges, *draw, descent, self._weight_gradient, self._pull)
         update_prior(state.prior, self._padded_grad, state.step, rate, settings.adam)
         if not self._layout.parent_sets.is_fixed:
             phi_gradient(self._weight_gradient, self._soft, tables.ptr, tau, self._phi_gradient)
-            if self._size_penalty is not None:
-                self._phi_gradient += self._size_penalty.gradient(state.phi.value)
+            for hook in self._hooks:
+                hook.add_phi_gradient(state.phi.value, self._phi_gradient)
             descend_phi(state.phi, self._phi_gradient, state.step, settings.structure_learning_rate, settings.adam)
+
+    def _run_over_slots(self, kernel: Callable[..., None], *arguments: Any) -> None:
+        self._crew.run(kernel, self._slot_ranges, *arguments)
+
+
+def _only_pull(hooks: Sequence[Hooks]) -> Pull:
+    """The quadratic term of the loss that a regulariser adds, or one of weight zero."""
+    pulls = [hook.pull for hook in hooks if hook.pull is not None]
+    if len(pulls) > 1:
+        raise ValueError("at most one regulariser of a run can pull the CPTs to a goal by a term of the loss")
+    return pulls[0] if pulls else Pull(np.zeros(0, np.float32), np.zeros(1, np.int64), 0.0)
 
 
 def _slot_costs(tables: Tables, batch_entries: int, optimiser: str) -> FloatArray:
-    """What a step on each slot's tables costs, up to a factor.
+    """What a step on each slot's CPTs costs, up to a factor.
 
-    All candidates are read with all rows, and all tables come from memory; then one table of the slot, or with dense
-    Adam each, is updated. The weights are measured, in nanoseconds.
+    All candidates are read with all rows, and all CPTs come from memory; then one CPT of the slot is updated, or all of
+    them with dense Adam. The weights are measured, in nanoseconds.
     """
     cells = np.diff(tables.offset)
     n_candidates = np.diff(tables.ptr)

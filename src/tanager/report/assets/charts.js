@@ -44,14 +44,14 @@ function drawCalibration() {
     { type: "bar", x: confidence, y: nRows, yaxis: "y2", width: confidence.map(() => 0.03), marker: { color: colour("line") }, hovertemplate: "%{y} rows<extra></extra>" },
     { type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], line: { color: colour("muted"), dash: "dash", width: 1 }, hoverinfo: "skip" },
     { type: "scatter", mode: "lines+markers", x: confidence, y: accuracy, line: { color: colour("accent"), width: 2 }, marker: { size: nRows.map((count) => 5 + 9 * Math.sqrt(count / Math.max(...nRows))) },
-      hovertemplate: "probability %{x:.3f}<br>right %{y:.3f}<extra></extra>" },
+      hovertemplate: "probability %{x:.3f}<br>correct %{y:.3f}<extra></extra>" },
   ];
   const layout = {
     xaxis: axis({ anchor: "y2", range: [0, 1.03], title: { text: "probability of the predicted class", standoff: 4 }, fixedrange: true }),
-    yaxis: axis({ range: [0, 1.03], domain: [0.24, 1], title: { text: "share right" }, fixedrange: true }),
+    yaxis: axis({ range: [0, 1.03], domain: [0.24, 1], title: { text: "fraction correct" }, fixedrange: true }),
     yaxis2: axis({ domain: [0, 0.18], title: { text: "rows" }, fixedrange: true, nticks: 3 }),
   };
-  plot(byId("calibration"), traces, layout, "Calibration curve: share of right predictions by probability of the predicted class");
+  plot(byId("calibration"), traces, layout, "Calibration curve: fraction of correct predictions by probability of the predicted class");
 }
 
 function drawWeightBars(value, order) {
@@ -62,7 +62,7 @@ function drawWeightBars(value, order) {
   const unit = data.weights.kind === "contribution" ? "nats" : "bits";
   const layout = { bargap: 0.25, xaxis: axis({ rangemode: "tozero", title: { text: unit, standoff: 4 }, fixedrange: true }),
     yaxis: axis({ ...ticks(shown.map((i) => data.features[i]), 22), autorange: "reversed", showgrid: false, fixedrange: true }) };
-  plot(byId("weights-chart"), [trace], layout, `Bar chart: weights of the ${shown.length} features that say most`);
+  plot(byId("weights-chart"), [trace], layout, `Bar chart: weights of the ${shown.length} most informative features`);
 }
 
 function drawWeightImage(value) {

@@ -1,5 +1,5 @@
 // The learned structure: pixels on their grid, or a tree with a line for each feature.
-// Few features get more room each.
+// With few features, each gets more space.
 const LINE = Math.min(Math.max(360 / (data.features.length + 1), 26), 44);
 const INDENT = LINE > 32 ? 44 : 32;
 const CELL = 30;
@@ -26,7 +26,7 @@ function addNode(svg, feature, kind, title) {
 function describeParent(i) {
   const name = data.features[i];
   const parents = parentsOf(i);
-  if (!parents.length) return `${name}, no parent but the class`;
+  if (!parents.length) return `${name}, no parent except the class`;
   return `${name}, ${parents.length > 1 ? "parents" : "parent"} ${jointName(parents)} (${percent(data.network.strength[i])})`;
 }
 
@@ -75,7 +75,7 @@ function drawTree(host) {
     add(i, ...place(i), isRoot ? "root" : "", data.features[i], isRoot ? "" : percent(strength[i]), describeParent(i));
   });
   host.replaceChildren(svg);
-  // Boxes behind the lines, and the picture, are as wide as the text turns out to be.
+  // Boxes behind the lines, and the picture, are sized to the rendered text.
   svg.querySelectorAll(".node").forEach((node) => {
     node.querySelector(".area").setAttribute("width", 24 + node.querySelector("text").getBBox().width + 6);
   });
@@ -98,7 +98,7 @@ function startGrid(label) {
   return svg;
 }
 
-// A slightly bent line between two pixels; bent, so that the two directions of an edge are told apart.
+// A slightly curved line between two pixels, so that both directions of an edge can be told apart.
 function gridEdge(from, to, gap) {
   const [x0, y0] = gridPlace(from);
   const [x1, y1] = gridPlace(to);
@@ -133,7 +133,7 @@ function drawGrid(host) {
   host.replaceChildren(svg);
 }
 
-// Arrow keys go to a neighbour: in an image to the next pixel, otherwise to the next of the lines.
+// Arrow keys move to a neighbour: the next pixel of an image, otherwise the next line.
 function neighbour(feature, key, lines) {
   if (data.image) {
     const columns = data.image[1];
@@ -168,8 +168,8 @@ function startNetwork() {
   if (data.image) drawGrid(host);
   else drawTree(host);
   byId("network-legend").textContent = data.image
-    ? "Features are pixels; red circles have no parent but the class, which is not drawn."
-    : "A feature stands below its parent; dotted edges come from the class alone, and those from the class to the other features are not drawn.";
+    ? "Features are pixels; red circles have no parent except the class, which is not drawn."
+    : "A feature is listed below its parent. Dotted edges lead from the class to features without another parent; its other edges are not drawn.";
   if (data.network.second.some((parent) => parent >= 0)) byId("network-legend").textContent += " Dashed edges come from a second parent.";
   listen(host, chooseFeature, [-1, ...linesOfTree()]);
   startTables();

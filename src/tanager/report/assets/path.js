@@ -1,5 +1,5 @@
-// How the parent distribution sharpened: edges of all candidates whose widths follow the epoch, or a matrix where there
-// are too many. For an ensemble there is one moment, and the widths are shares of members.
+// How the parent distribution sharpened: edges of all candidates, whose widths change with the epoch, or a matrix if there
+// are too many. An ensemble has a single snapshot, whose widths are fractions of members.
 const MOST_ARCS = 48;
 const MOST_EDGES = 20000;
 const FAINTEST = 0.01;
@@ -90,9 +90,9 @@ function drawCandidates(feature) {
     host.style.height = `${34 * found.length + 70}px`;
     const trace = { type: "bar", orientation: "h", y: found.map((_, k) => k), x: found.map((e) => pathProbability(0, e)), marker: { color: colour("accent") },
       text: found.map((e) => plain(nameOfParent(e))), textposition: "none", hovertemplate: "%{text}: %{x:.0%}<extra></extra>" };
-    const layout = { xaxis: axis({ range: [0, 1], tickformat: ".0%", title: { text: "share of members" }, fixedrange: true }),
+    const layout = { xaxis: axis({ range: [0, 1], tickformat: ".0%", title: { text: "fraction of members" }, fixedrange: true }),
       yaxis: axis({ ...ticks(found.map(nameOfParent)), autorange: "reversed", fixedrange: true }) };
-    return plot(host, [trace], layout, `Bar chart: parents of ${data.features[feature]} by share of members`);
+    return plot(host, [trace], layout, `Bar chart: parents of ${data.features[feature]} by fraction of members`);
   }
   const traces = found.map((e, k) => ({
     type: "scatter", mode: "lines", x: path.epochs, y: path.epochs.map((_, s) => pathProbability(s, e)), name: plain(short(nameOfParent(e), 22)),
@@ -119,7 +119,7 @@ function choosePathFeature(feature) {
   });
 }
 
-// While the pointer is on a feature, only the edges that lead to it are strong.
+// While the pointer is on a feature, only the edges that lead to it are highlighted.
 function highlight(host) {
   const svg = host.querySelector("svg");
   host.addEventListener("pointerover", (event) => {
@@ -171,7 +171,7 @@ function startPath() {
   else if (canDraw) startArcs(host);
   const arcs = host.querySelector(".back") ? "Blue arcs lead from a parent down to its child, red ones up." : "Arcs lead from a parent down to its child.";
   const width = isSearch ? "The width of an edge is its probability." : "";
-  byId("path-legend").textContent = canDraw ? width : "The stronger the colour of a cell, the more probable the parent.";
+  byId("path-legend").textContent = canDraw ? width : "Stronger colours mean more probable parents.";
   const point = `Point at a ${data.image ? "pixel" : "feature"} to see the edges that lead to it.`;
   byId("path-caption").textContent = canDraw ? `${data.image ? "" : arcs} ${point}` : "Rows are children, columns their parents.";
   fillSelect(byId("path-feature"), data.features.map((name, i) => [i, name]));

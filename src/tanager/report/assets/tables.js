@@ -1,4 +1,4 @@
-// The panel with the table of one feature: a heat map for each class, or one at a time where there are many.
+// The panel with the CPT of one feature: a heat map for each class, or one at a time if there are many.
 const MOST_FACETS = 4;
 let tables = null;
 
@@ -26,7 +26,7 @@ function jointValues(parents) {
   return parents.reduce(extend, [[]]).map((line) => line.join(", "));
 }
 
-// What can be shown of a table: all classes side by side, one class, or one value of the parent.
+// The views of a CPT: all classes side by side, one class, or one value of the parent.
 function slicesOf(feature) {
   const parents = parentsOf(feature);
   const { classes } = data;
@@ -75,7 +75,7 @@ function drawTable(feature, slice) {
   byId("table-title").textContent = isAlone ? `${features[feature]} given the class` : `${features[feature]} given ${jointName(parents)} and the class`;
   const table = tableOf(feature);
   if (!table) {
-    byId("table-note").textContent = "This table is too large to be part of the page.";
+    byId("table-note").textContent = "This CPT is too large to be included in the page.";
     return;
   }
   const own = { name: features[feature], labels: values[feature] };
@@ -90,7 +90,7 @@ function drawTable(feature, slice) {
   const top = Math.max(...shown.flatMap(([, z]) => z.map((row) => Math.max(...row)))) || 1;
   byId("table-top").textContent = top.toFixed(2);
   byId("table-note").textContent = `Columns: ${own.name}. Rows: ${shown[0][2].name}.`;
-  const hosts = shown.map(([title]) => addFacet(title)); // all of them first: their number decides how wide they are
+  const hosts = shown.map(([title]) => addFacet(title)); // all of them first: their number determines their width
   shown.forEach(([title, z, y], k) => {
     heatMap(hosts[k], z, own, y, top, `Heat map: probability of ${own.name} by ${y.name}${title ? `, ${title}` : ""}`);
   });
@@ -112,7 +112,7 @@ function drawPrior() {
 
 let chosenFeature = -1;
 
-// Show the table of a feature, or of the class (-1), and mark it in the picture.
+// Show the CPT of a feature, or the prior of the class (-1), and highlight it in the network.
 function chooseFeature(feature) {
   chosenFeature = feature;
   byId("table-feature").value = String(feature);

@@ -19,7 +19,7 @@ function drawAndFollow(draw) {
 
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawers.forEach((draw) => draw()));
 
-// Names are data: plotly must not take them for markup.
+// Names are data: plotly must not treat them as markup.
 function plain(text) {
   return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
@@ -34,7 +34,7 @@ function ticks(labels, length = 16, most = 40) {
   return { tickmode: "array", tickvals: shown.map(([k]) => k), ticktext: shown.map(([, label]) => label), ticklabeloverflow: "allow" };
 }
 
-// Labels below columns lie flat if they fit, and otherwise lean so that each ends at its column.
+// Labels below columns are horizontal if they fit, otherwise slanted so that each ends at its column.
 function columnTicks(labels, width, length = 12, most = 24) {
   const found = ticks(labels, length, most);
   const longest = Math.max(...labels.map((label) => Math.min(label.length, length)));

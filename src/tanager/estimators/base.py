@@ -1,0 +1,160 @@
+"""What both classifiers share: options that are checked before X is read, encoding, and prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from tanager._options import ShortNames, changed_params, check_choice, check_count, refuse_not_kept
+from tanager._types import FloatArray, IntArray
+from tanager.data import BINNINGS, TableEncoder, check_categorical
+from tanager.estimators.explaining import ExplainingMixin
+from tanager.estimators.inputs import Encoded, read_table
+from tanager.estimators.saving import SavingMixin
+
+_TRAINING = "GradientDescent(...), an option of parameters"
+
+RENAMED = {
+    "choose": "a preset: TANClassifier(**tanager.learning.PRESETS['likelihood'].get_params(deep=False))",
+    "max_parents": "an option of the structure, such as Subset(max_parents=...)",
+    "max_table_size": "an option of the structure KDependence(max_table_size=...)",
+    "candidates": "an option of the structure, such as Free(candidates=...)",
+    "screening": "an option of the structure: Free(candidates=Screened(score=...)) or ChowLiu(score=...)",
+    "free": "an option of the structure: Free(forest='project') or Free(forest='sample')",
+    "ordering": "an option of the structure, such as Subset(ordering=...)",
+    "image_shape": "an option of the structure Nearest(image_shape=...), and of plot_structure",
+    "lam": "an option of the loss: GradientDescent(loss=Hybrid(lam=...))",
+    "gamma": "an option of the loss: GradientDescent(loss=Hybrid(gamma=...))",
+    "eta": "an option of the loss: GradientDescent(loss=Hybrid(eta=...))",
+    "smoothing": "an option of the parameters: Counts(smoothing=...)",
+    "base_ridge": "the start of GradientDescent(start=NaiveBayesStart(ridge=...)), an option of parameters",
+    **dict.fromkeys(
+        [
+            *("loss", "epochs", "batch_size", "learning_rate", "learning_rate_decay", "structure_learning_rate", "tau"),
+            *("optimiser", "parent_dropout", "shrinkage", "smoothness", "ridge", "size_penalty"),
+        ],
+        f"an option of {_TRAINING}",
+    ),
+    "estimator": "gone: its options are those of the ensemble itself, and its structure is that of members",
+    "n_members": "an option of members, such as DisjointTrees(n_members=...)",
+}
+"""For options of earlier versions, where they are now."""
+
+
+class TANBase(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
+    """Base of the classifiers, which say how a fit goes and what the scores of encoded rows are."""
+
+    short_names: ClassVar[Mapping[str, ShortNames]] = {}
+    _scorer: ClassVar[str]  # name of the fitted attribute that has `log_joint`
+
+    categorical_features: Any
+    binning: str
+    max_bins: int | None
+    max_categories: int | None
+    missing: str
+    calibrate: bool | str
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+
+    classes_: NDArray[Any]
+    encoder_: TableEncoder
+
+    def set_params(self, **params: Any) -> Self:
+        """Set options; those of nested values have names such as ``parameters__loss__gamma``.
+
+        Values are not changed but replaced by changed copies, so that estimators can share them.
+
+        Returns
+        -------
+        self
+        """
+        for name, value in changed_params(self, params, RENAMED).items():
+            setattr(self, name, value)
+        return self
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Log-probability of each class given each row, shape (N, C)."""
+        return log_softmax(self._scores(self._encode(X)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of each class given each row, shape (N, C)."""
+        return softmax(self._scores(self._encode(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class of each row, shape (N,)."""
+        codes = self._encode(X)
+        return self.classes_[self._best(codes)]
+
+    def _scores(self, codes: IntArray) -> FloatArray:
+        """Log-probabilities of the classes up to a constant of each row, a new float64[N, C]."""
+        scores: FloatArray = getattr(self, self._scorer).log_joint(codes, self._n_threads())
+        return scores
+
+    def _best(self, codes: IntArray) -> IntArray:
+        """Number of the class with the highest score, int64[N]."""
+        return self._scores(codes).argmax(axis=1)
+
+    def _encode(self, X: Any) -> IntArray:
+        check_is_fitted(self)
+        return self.encoder_.encode(read_table(self, X, reset=False), n_threads=self._n_threads())
+
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _check_options(self) -> None:
+        """Refuse wrong options that both classifiers have, before X is read."""
+        refuse_not_kept(self.get_params(deep=True))
+        check_choice("binning", self.binning, BINNINGS)
+        check_choice("missing", self.missing, ("value", "ignore"))
+        check_choice("calibrate", self.calibrate, ("auto", True, False))
+        for name, least in {"max_bins": 1, "max_categories": 2}.items():
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name), least)
+        if not isinstance(self.verbose, bool):
+            check_count("verbose", self.verbose, 0)
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
+            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
+        check_categorical(self.categorical_features)
+        check_random_state(self.random_state)
+
+    def _keep(self, encoded: Encoded, learned: Mapping[str, Any]) -> None:
+        """Take over all that a fit has found, at once: what fails or is interrupted before leaves nothing behind."""
+        found = {
+            "classes_": encoded.classes,
+            "encoder_": encoded.encoder,
+            "n_features_in_": len(encoded.encoder.columns),
+            **learned,
+        }
+        if encoded.feature_names is not None:
+            found["feature_names_in_"] = encoded.feature_names
+        options = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        self.__dict__ = {**options, **found}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def log_softmax(scores: FloatArray) -> FloatArray:
+    """Logarithm of the softmax of each row, in place."""
+    scores -= scores.max(axis=1, keepdims=True)
+    scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return scores
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    """Softmax of each row, in place."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores

@@ -1,0 +1,118 @@
+"""Learning: structures and parameters as values, recipes of both, the choice among recipes, and ensembles' members."""
+
+from tanager._options import Options
+from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose
+from tanager.learning.context import Context, Rows
+from tanager.learning.members import (
+    MEMBERS,
+    TREE_PARAMETERS,
+    CoveringPaths,
+    DisjointTrees,
+    EnsembleRecipe,
+    IndependentSearches,
+    Members,
+    SampledStructures,
+    derived_seed,
+    ensemble_recipes_for,
+)
+from tanager.learning.parameters import (
+    PARAMETERS,
+    Counts,
+    Fitted,
+    GradientDescent,
+    NaiveBayesStart,
+    Parameters,
+    RandomStart,
+)
+from tanager.learning.recipes import (
+    AUTO,
+    PRESETS,
+    STRUCTURES,
+    Recipe,
+    as_parameters,
+    as_structure,
+    recipes_for,
+)
+from tanager.learning.score_searches import AnnealedSearch, ConditionalScore, GreedySearch, MarginScore
+from tanager.learning.structures import (
+    AllPredecessors,
+    ChowLiu,
+    FixedParents,
+    Free,
+    GivenSpace,
+    KDependence,
+    Nearest,
+    NoParents,
+    Pseudo,
+    RandomCandidates,
+    RandomTree,
+    Screened,
+    Structure,
+    Subset,
+)
+from tanager.losses import ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood
+from tanager.training.regularisers import ParentDropout, Ridge, Shrinkage, SizePenalty, Smoothness
+
+VALUES: dict[str, type[Options]] = {
+    kind.__name__: kind
+    for kind in (
+        *(NoParents, RandomTree, ChowLiu, Subset, AllPredecessors, Nearest, Free, Pseudo, KDependence, FixedParents),
+        *(GivenSpace, GreedySearch, AnnealedSearch, ConditionalScore, MarginScore, RandomCandidates, Screened),
+        *(Counts, GradientDescent, RandomStart, NaiveBayesStart, ParentDropout, Ridge, Shrinkage, SizePenalty),
+        *(Smoothness, ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood),
+        *(IndependentSearches, SampledStructures, DisjointTrees, CoveringPaths),
+    )
+}
+"""All option values by the names of their classes; model files hold these."""
+
+__all__ = [
+    "AUTO",
+    "MEMBERS",
+    "NO_CHOICE",
+    "PARAMETERS",
+    "PRESETS",
+    "STRUCTURES",
+    "TREE_PARAMETERS",
+    "VALUES",
+    "AllPredecessors",
+    "AnnealedSearch",
+    "Choice",
+    "ChowLiu",
+    "ConditionalScore",
+    "Context",
+    "Counts",
+    "CoveringPaths",
+    "DisjointTrees",
+    "EnsembleRecipe",
+    "Fitted",
+    "FixedParents",
+    "Free",
+    "GivenSpace",
+    "GradientDescent",
+    "GreedySearch",
+    "IndependentSearches",
+    "KDependence",
+    "MarginScore",
+    "Members",
+    "NaiveBayesStart",
+    "Nearest",
+    "NoParents",
+    "Parameters",
+    "Pseudo",
+    "RandomCandidates",
+    "RandomStart",
+    "RandomTree",
+    "Recipe",
+    "Rows",
+    "SampledStructures",
+    "Screened",
+    "Structure",
+    "Subset",
+    "as_parameters",
+    "as_structure",
+    "calibrated",
+    "choose",
+    "derived_seed",
+    "ensemble_recipes_for",
+    "recipes_for",
+]

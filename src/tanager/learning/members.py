@@ -1,0 +1,308 @@
+"""Ensembles: where the structures of the members come from, and how the members are learned.
+
+Members either search for themselves, or have structures that are drawn from one learned distribution, or are trees that
+share no pair of features. They are learned one by one, or together on the loss of their mean log-joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from tanager._options import Options, ShortNames, check_choice, check_count
+from tanager.learning.context import Context
+from tanager.learning.parameters import Counts, Fitted, GradientDescent, NaiveBayesStart
+from tanager.learning.recipes import (
+    AUTO,
+    GIVEN,
+    STRUCTURES,
+    Recipe,
+    as_parameters,
+    as_structure,
+    recipes_for,
+)
+from tanager.learning.structures import FixedParents, GivenSpace, NoParents, Structure
+from tanager.losses import ConditionalLikelihood, Hybrid
+from tanager.model import PAIR_SCORES, ParentDistribution
+from tanager.structure import ParentSets, maximum_arborescence
+from tanager.structure.covering import covering_paths, disjoint_trees
+
+# Numbers of members, chosen on the tables of docs/defaults.md: enough for all pairs of features where these are few.
+_MOST_MEMBERS, _FEWEST_MEMBERS = 30, 4
+_MOST_CPTS = 700
+_LARGEST_SEED = np.iinfo(np.int32).max
+
+
+@runtime_checkable
+class Members(Protocol):
+    """Where the structures of an ensemble's members come from."""
+
+    def count(self, n_features: int) -> int:
+        """How many members are wanted."""
+
+    def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
+        """A structure for each seed, or fewer where there are no more different ones."""
+
+
+class IndependentSearches(Options):
+    """Each member searches for itself with a seed of its own.
+
+    Parameters
+    ----------
+    structure : structure of `tanager.TANClassifier`, default="auto"
+        ``Subset()`` gives each member another ordering and other candidates. "auto" tries the presets of one tree.
+    n_members : int, default=10
+    """
+
+    short_names: ClassVar = {"structure": STRUCTURES}
+
+    structure: Any = AUTO
+    n_members: int = 10
+
+    def __post_init__(self) -> None:
+        check_structure(self.structure)
+        check_count("n_members", self.n_members)
+
+    def count(self, n_features: int) -> int:
+        """As many as were asked for."""
+        return int(self.n_members)
+
+    def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
+        """The same structure for all; their seeds differ."""
+        return [as_structure(self.structure)] * len(seeds)
+
+
+class SampledStructures(Options):
+    """One search, and each member has a structure that is drawn from the distribution it learned.
+
+    Parameters
+    ----------
+    structure : structure of `tanager.TANClassifier`, default="auto"
+        "auto" tries the presets of one tree.
+    n_members : int, default=10
+    """
+
+    short_names: ClassVar = {"structure": STRUCTURES}
+
+    structure: Any = AUTO
+    n_members: int = 10
+
+    def __post_init__(self) -> None:
+        check_structure(self.structure)
+        check_count("n_members", self.n_members)
+
+    def count(self, n_features: int) -> int:
+        """As many as were asked for."""
+        return int(self.n_members)
+
+    def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
+        """Learn one network and draw structures from its parent distribution."""
+        rng = np.random.default_rng(seeds[0])
+        learned = Recipe(self.structure, parameters).learn(context, derived_seed(seeds[0])).distribution
+        has_forests = as_structure(self.structure).forest is not None
+        return [GivenSpace(draw_structure(learned, has_forests, rng)) for _ in seeds]
+
+
+class DisjointTrees(Options):
+    """The best tree of pairs of features, the best tree of the pairs that are left, and so on.
+
+    Parameters
+    ----------
+    n_members : int or "auto", default="auto"
+        "auto" is (D + 1) // 2, which hold all pairs of features or nearly all, but at most 30 and no more than 700 CPTs
+        (at least 4 members).
+    score : {"information", "explaining-away", "conditional", "margin"}, default="information"
+        Which pairs come first, as in `tanager.learning.Screened`.
+    """
+
+    n_members: int | Literal["auto"] = "auto"
+    score: Literal["information", "explaining-away", "conditional", "margin"] = "information"
+
+    def __post_init__(self) -> None:
+        check_n_members(self.n_members)
+        check_choice("score", self.score, PAIR_SCORES)
+
+    def count(self, n_features: int) -> int:
+        """How many members are wanted."""
+        return default_members(n_features) if self.n_members == AUTO else int(self.n_members)
+
+    def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
+        """Trees that share no pair of features, best pairs first."""
+        trees = disjoint_trees(context.scores(self.score), len(seeds), np.random.default_rng(seeds[0]))
+        return [FixedParents(parents.tolist()) for parents in trees]
+
+
+class CoveringPaths(Options):
+    """Paths through all features that share no pair of them; nothing is searched.
+
+    Parameters
+    ----------
+    n_members : int or "auto", default="auto"
+        As in `DisjointTrees`. (D + 1) // 2 members hold every pair of features once, and no more are made.
+    """
+
+    n_members: int | Literal["auto"] = "auto"
+
+    def __post_init__(self) -> None:
+        check_n_members(self.n_members)
+
+    def count(self, n_features: int) -> int:
+        """How many members are wanted."""
+        return default_members(n_features) if self.n_members == AUTO else int(self.n_members)
+
+    def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
+        """Paths that share no pair of features."""
+        paths = covering_paths(context.n_features, len(seeds), np.random.default_rng(seeds[0]))
+        return [FixedParents(parents.tolist()) for parents in paths]
+
+
+MEMBERS = ShortNames(
+    "members",
+    {
+        "searches": IndependentSearches,
+        "sampled": SampledStructures,
+        "trees": DisjointTrees,
+        "cover": CoveringPaths,
+    },
+    "structures",
+    also=(AUTO,),
+)
+"""Members by the words that ensembles take for them."""
+
+
+class Learned(NamedTuple):
+    """A member: what it was learned by, and what came out."""
+
+    recipe: Recipe
+    seed: int
+    fitted: Fitted
+
+
+class EnsembleRecipe(Options):
+    """Members, their parameters, and whether they are learned together.
+
+    Parameters
+    ----------
+    members : Members
+    parameters : Parameters or str
+    is_joint : bool
+        Whether all members are trained on the loss of their mean log-joint.
+    """
+
+    members: Any
+    parameters: Any
+    is_joint: bool
+
+    def __post_init__(self) -> None:
+        if self.is_joint and as_parameters(self.parameters).needs_fixed:
+            raise ValueError(f"training='joint' requires GradientDescent, got parameters={self.parameters!r}")
+        structure = getattr(self.members, "structure", None)
+        if structure is not None:
+            Recipe(structure, self.parameters)
+
+    def learn(self, context: Context, seed: int) -> list[Learned]:
+        """Learn all members, some at the same time."""
+        drawn = np.random.default_rng(seed).integers(_LARGEST_SEED, size=self.members.count(context.n_features))
+        member_seeds = drawn.tolist()
+        structures = self.members.structures(self.parameters, context, member_seeds)
+        recipes = [Recipe(structure, self.parameters) for structure in structures]
+        member_seeds = member_seeds[: len(recipes)]
+        seeds = list(map(derived_seed, member_seeds))
+        # Kernels release the interpreter lock, so threads suffice; and they share the context.
+        parallel = Parallel(n_jobs=context.n_threads, require="sharedmem")
+        alone = context.with_options(n_threads=1)
+        if self.is_joint:
+            layouts = parallel(delayed(recipe.lay_out)(alone, own) for recipe, own in zip(recipes, seeds, strict=True))
+            parameters = as_parameters(self.parameters)
+            fitted = parameters.learn(layouts, context, seeds[0], structures[0].forest)
+        else:
+            fitted = parallel(delayed(recipe.learn)(alone, own) for recipe, own in zip(recipes, seeds, strict=True))
+        return [Learned(*each) for each in zip(recipes, member_seeds, fitted, strict=True)]
+
+    def used(self, n_rows: float) -> EnsembleRecipe:
+        """The recipe with all that depends on the number of rows decided."""
+        return self.set_params(parameters=as_parameters(self.parameters).sized(n_rows))
+
+
+_JOINT_MARGIN: dict[str, Any] = {"learning_rate": 0.3, "parent_dropout": 0.2, "smoothness": 0.01}
+
+TREE_PARAMETERS: Mapping[str, Any] = {
+    "likelihood": GradientDescent(ConditionalLikelihood(), start=NaiveBayesStart(1.0), ridge=0.3, smoothness=0.03),
+    "margin": GradientDescent(Hybrid(lam=100.0, gamma=10.0, eta=1.0), **_JOINT_MARGIN),
+    "wide margin": GradientDescent(Hybrid(lam=100.0, gamma=30.0, eta=1.0), **_JOINT_MARGIN),
+    "careful": GradientDescent(ConditionalLikelihood(), start=NaiveBayesStart(1.0), ridge=30.0, smoothness=0.01),
+    "counted": Counts(),
+}
+"""Parameters that are tried for several trees together; docs/defaults.md has what each is for."""
+
+
+def ensemble_recipes_for(members: Any, parameters: Any, training: str) -> dict[str, EnsembleRecipe]:
+    """Recipes to choose among, by name, for options of an ensemble, each of which may be "auto"."""
+    is_open = isinstance(members, str) and members == AUTO
+    source = DisjointTrees() if is_open else as_members(members)
+    if hasattr(source, "structure"):
+        recipes = recipes_for(source.structure, parameters)
+        return {
+            name: EnsembleRecipe(
+                source.set_params(structure=recipe.structure), recipe.parameters, is_joint=training == "joint"
+            )
+            for name, recipe in recipes.items()
+        }
+    is_given = not (isinstance(parameters, str) and parameters == AUTO)
+    found = {}
+    for name, each in ({GIVEN: parameters} if is_given else TREE_PARAMETERS).items():
+        is_counted = as_parameters(each).needs_fixed
+        if is_counted and training == "joint" and not is_given:
+            continue
+        is_joint = training == "joint" or (training == AUTO and not is_counted)
+        found[name] = EnsembleRecipe(source, each, is_joint)
+    if is_open and not is_given and training != "joint":
+        found["naive Bayes"] = EnsembleRecipe(IndependentSearches(NoParents(), 1), Counts(), is_joint=False)
+    return found
+
+
+def as_members(members: Any) -> Any:
+    """The members that a word stands for."""
+    return MEMBERS.resolve(members)
+
+
+def check_structure(structure: Any) -> None:
+    """Require a structure, or "auto"."""
+    if not (isinstance(structure, str) and structure == AUTO):
+        as_structure(structure)
+
+
+def check_n_members(n_members: Any) -> None:
+    """Require a number of members, or "auto"."""
+    if not (isinstance(n_members, str) and n_members == AUTO):
+        check_count("n_members", n_members)
+
+
+def default_members(n_features: int) -> int:
+    """Number of trees or paths: as many as hold all pairs, if these are not too many CPTs.
+
+    Examples
+    --------
+    >>> default_members(16), default_members(256)
+    (8, 4)
+    """
+    wanted = max(_FEWEST_MEMBERS, min(_MOST_MEMBERS, _MOST_CPTS // n_features))
+    return max(1, min((n_features + 1) // 2, wanted))
+
+
+def derived_seed(seed: int) -> int:
+    """The seed that an estimator with this ``random_state`` learns with."""
+    return int(np.random.RandomState(seed).randint(_LARGEST_SEED))
+
+
+def draw_structure(distribution: ParentDistribution, has_forests: bool, rng: np.random.Generator) -> ParentSets:
+    """A structure drawn from what a search learned; without cycles if the search was kept to forests."""
+    sets, log_probability = distribution.parent_sets, distribution.log_probabilities
+    perturbed = log_probability + rng.gumbel(size=len(log_probability))
+    if has_forests:
+        return sets.keep(maximum_arborescence(sets, perturbed))
+    return sets.keep(np.array([lo + perturbed[lo:hi].argmax() for lo, hi in pairwise(sets.ptr)]))

@@ -1,0 +1,362 @@
+"""Parameters as option values: counted in closed form, or trained by gradient descent.
+
+Gradient descent trains CPTs and, where a space leaves a choice, the distribution over parents with them (section 3.2 of
+the paper). A search without an ordering ends with a projection onto the most probable forest, which is trained alone
+for a while.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import field, fields
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from tanager._options import NotKept, Options, ShortNames, check_choice, check_count, check_number, check_pair
+from tanager._threads import Crew
+from tanager._types import FloatArray
+from tanager.learning.context import Context
+from tanager.learning.structures import Forest
+from tanager.losses import LOSSES, Loss
+from tanager.model import (
+    Layout,
+    Network,
+    ParentDistribution,
+    check_memory,
+    class_log_prior,
+    make_layout,
+    table_log_frequencies,
+)
+from tanager.model.joint import join_layouts, split_distribution, split_networks
+from tanager.structure import maximum_arborescence, naive_bayes
+from tanager.training import (
+    History,
+    Noise,
+    ParentPath,
+    Problem,
+    Start,
+    TrainingSettings,
+    initial_state,
+    keep_structure,
+    structure_of,
+    train,
+)
+from tanager.training.progress import ProgressBar
+from tanager.training.regularisers import (
+    FeatureCpts,
+    ParentDropout,
+    Regulariser,
+    Ridge,
+    Shrinkage,
+    SizePenalty,
+    Smoothness,
+)
+
+# Lengths of training, chosen on the tables of docs/defaults.md: about 40 steps of an epoch, 300 to 2,000 steps in all.
+_SMALLEST_BATCH, _LARGEST_BATCH = 16, 1000
+_BATCHES_PER_EPOCH = 40
+_FEWEST_EPOCHS, _MOST_EPOCHS = 10, 500
+_FEWEST_STEPS, _MOST_STEPS, _STEPS_PER_ROOT = 300, 2000, 50
+
+
+class Fitted(NamedTuple):
+    """What learning leaves."""
+
+    network: Network
+    distribution: ParentDistribution
+    history: History
+    path: ParentPath
+
+
+@runtime_checkable
+class Parameters(Protocol):
+    """How the parameters of a structure are learned. Any object of this form can be given to the estimators.
+
+    Attributes
+    ----------
+    needs_fixed : bool
+        Whether the space must hold one structure only.
+    """
+
+    @property
+    def needs_fixed(self) -> bool: ...
+
+    def sized(self, n_rows: float) -> Any:
+        """The parameters with a value for everything that depends on the number of rows."""
+
+    def training_bytes(self, layout: Layout) -> int:
+        """Memory of the CPTs while they are learned."""
+
+    def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
+        """Learn the parameters of one layout, or of several together on the loss of their mean log-joint."""
+
+
+class Counts(Options):
+    """Maximum likelihood in closed form: smoothed relative frequencies.
+
+    Parameters
+    ----------
+    smoothing : float, above 0, default=1.0
+        Added to each cell of the counts. Less than 1 is often better where CPTs are large for the rows.
+    """
+
+    needs_fixed: ClassVar[bool] = True
+
+    smoothing: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("smoothing", self.smoothing, above=0)
+
+    def sized(self, n_rows: float) -> Self:
+        """Counts do not depend on the number of rows."""
+        return self
+
+    def training_bytes(self, layout: Layout) -> int:
+        """Memory of the CPTs while they are counted."""
+        return layout.training_bytes
+
+    def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
+        """Count the CPTs of each layout."""
+        return [self._count(layout, context) for layout in layouts]
+
+    def _count(self, layout: Layout, context: Context) -> Fitted:
+        rows, weight = context.rows, context.rows.full_weight()
+        with Crew(context.n_threads) as crew:
+            theta = table_log_frequencies(layout, rows.codes, rows.y, weight, self.smoothing, crew)
+        prior = class_log_prior(rows.y, weight, layout.n_classes, self.smoothing)
+        distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
+        network = Network.from_arena(layout, theta, prior, distribution.most_probable())
+        return Fitted(network, distribution, History(), ParentPath())
+
+
+class RandomStart(Options):
+    """Start from random CPTs, as in the paper."""
+
+    def train(
+        self, layout: Layout, problem: Problem, loss: Loss, settings: TrainingSettings, seed: int, n_threads: int
+    ) -> Start | None:
+        """Nothing is trained."""
+        return None
+
+
+class NaiveBayesStart(Options):
+    """Train naive Bayes on the same loss first, and start all CPTs from it; a `ridge` then pulls back to it.
+
+    Parameters
+    ----------
+    ridge : float, at least 0, default=1.0
+        Ridge of that first training, towards no difference between the classes.
+    """
+
+    ridge: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("ridge", self.ridge, least=0)
+
+    def train(
+        self, layout: Layout, problem: Problem, loss: Loss, settings: TrainingSettings, seed: int, n_threads: int
+    ) -> Start | None:
+        """CPTs and prior of the naive Bayes classifier."""
+        own, noise = make_layout(naive_bayes(len(layout.cards)), layout.cards, layout.n_classes), Noise(seed)
+        plain = settings.for_naive_bayes(float(self.ridge))
+        state = train(initial_state(own, noise), own, problem, loss, plain, noise, n_threads=n_threads)
+        cpts = FeatureCpts(state.theta.value[: own.size].copy(), own.tables.offset)
+        return Start(cpts, state.prior.value)
+
+
+STARTS = ShortNames("start", {"random": RandomStart, "naive-bayes": NaiveBayesStart}, "train")
+"""Where training starts, by the words that options take for it."""
+
+
+def strength_of(kind: type[Regulariser]) -> Any:
+    """A field that holds the strength of a regulariser; zero is none."""
+    return field(default=0.0, metadata={"regulariser": kind})
+
+
+class GradientDescent(Options):
+    """Train CPTs, and the structure where there is a choice, by stochastic gradient descent with Adam.
+
+    Parameters
+    ----------
+    loss : str, value or function, default="hybrid"
+        "hybrid", "nll" (negative log-likelihood), "margin", "conditional" (conditional likelihood); a value such as
+        ``Hybrid(lam=30, gamma=5)``; or a function ``loss(log_joint, y, sample_weight)`` that returns the mean loss of a
+        batch and its gradient with respect to ``log_joint``. `tanager.losses.torch_loss` makes one from PyTorch.
+    epochs, batch_size : int or "auto", default="auto"
+        Passes over the rows, and rows of a step. "auto" takes about 40 steps an epoch and 300 to 2,000 steps in all,
+        depending on the number of rows.
+    learning_rate : float, default=0.1
+        Learning rate of the CPTs in the first epoch.
+    learning_rate_decay : float, default=1e-3
+        Learning rate of the last epoch as a share of that of the first; it falls geometrically.
+    structure_learning_rate : float, default=0.01
+        Learning rate of the parent distribution. It, ``tau`` and ``size_penalty`` matter only where the structure
+        leaves a choice.
+    tau : (float, float), default=(10.0, 0.1)
+        Temperature of the straight-through softmax in the first and in the last epoch.
+    optimiser : {"selected", "dense"}, default="selected"
+        Let a step of Adam move only the CPTs of the drawn structure, or all of them, as in the paper.
+    start : {"random", "naive-bayes"} or NaiveBayesStart, default="random"
+        Where CPTs start: at random, as in the paper, or at a naive Bayes classifier that is trained first.
+    parent_dropout : float, default=0.0
+        Probability with which a feature goes without its extra parent in a step. 0.1 to 0.3 helps where CPTs are large
+        for the number of rows.
+    shrinkage : float, default=0.0
+        Pull of CPTs with a parent towards naive Bayes; 0.01 to 0.1 helps where CPTs are large for the rows.
+    smoothness : float, default=0.0
+        Pull of neighbouring bins of a number to each other; 0.01 to 0.1 helps much where bins are many.
+    ridge : float, default=0.0
+        Pull, as part of the loss and with the weight of so many rows, of the CPTs to where a "naive-bayes" start had
+        them, or else to no difference between the classes. With no parents and the conditional likelihood this is
+        logistic regression with ``C=1/ridge``.
+    size_penalty : float, default=0.0
+        Weight, in the loss, of the expected size of the model as a share of the largest; higher makes smaller models.
+    regularisers : tuple of Regulariser, default=()
+        Further regularisers, such as your own.
+
+    Examples
+    --------
+    >>> from tanager.losses import Hybrid
+    >>> GradientDescent(loss=Hybrid(lam=30.0), smoothness=0.03).set_params(loss__gamma=5.0)
+    GradientDescent(loss=Hybrid(lam=30.0, gamma=5.0), smoothness=0.03)
+    """
+
+    short_names: ClassVar = {"loss": LOSSES, "start": STARTS}
+    needs_fixed: ClassVar[bool] = False
+
+    loss: Any = "hybrid"
+    epochs: int | Literal["auto"] = "auto"
+    batch_size: int | Literal["auto"] = "auto"
+    learning_rate: float = 0.1
+    learning_rate_decay: float = 1e-3
+    structure_learning_rate: float = 0.01
+    tau: tuple[float, float] = (10.0, 0.1)
+    optimiser: Literal["selected", "dense"] = "selected"
+    start: str | RandomStart | NaiveBayesStart = "random"
+    parent_dropout: float = strength_of(ParentDropout)
+    shrinkage: float = strength_of(Shrinkage)
+    smoothness: float = strength_of(Smoothness)
+    ridge: float = strength_of(Ridge)
+    size_penalty: float = strength_of(SizePenalty)
+    regularisers: tuple[Regulariser, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.resolved("loss")
+        for name in ("epochs", "batch_size"):
+            if not (isinstance(getattr(self, name), str) and getattr(self, name) == "auto"):
+                check_count(name, getattr(self, name))
+        for name in ("learning_rate", "learning_rate_decay", "structure_learning_rate"):
+            check_number(name, getattr(self, name), above=0)
+        check_pair("tau", self.tau)
+        check_choice("optimiser", self.optimiser, ("selected", "dense"))
+        self.resolved("start")
+        _check_regularisers(self.regularisers)
+        pulling = [each for each in self.all_regularisers() if each.pulls_to_start]
+        if len(pulling) > 1:
+            raise ValueError(f"at most one regulariser can pull CPTs to where they start, got {pulling}")
+        for regulariser in self.all_regularisers():
+            if self.learning_rate > regulariser.largest_rate * (1 + 1e-12):
+                raise ValueError(
+                    f"{regulariser!r} allows a learning_rate of at most {regulariser.largest_rate:g}, got "
+                    f"{self.learning_rate!r}: lower one of the two"
+                )
+
+    def all_regularisers(self) -> tuple[Regulariser, ...]:
+        """The regularisers in force, those of strength zero left out."""
+        own = [
+            each.metadata["regulariser"](strength)
+            for each in fields(self)
+            if "regulariser" in each.metadata and _is_given(strength := getattr(self, each.name))
+        ]
+        return (*own, *(each for each in self.regularisers if not isinstance(each, NotKept)))
+
+    def sized(self, n_rows: float) -> Self:
+        """The same with numbers for ``epochs`` and ``batch_size``.
+
+        Few rows need many passes for the parent distribution to settle; many rows need large batches to be done in
+        time.
+
+        Examples
+        --------
+        >>> GradientDescent().sized(150)
+        GradientDescent(epochs=69, batch_size=16)
+        >>> GradientDescent(epochs=5).sized(494_021)
+        GradientDescent(epochs=5, batch_size=1000)
+        """
+        wanted = 2.0 ** round(math.log2(max(n_rows, 1.0) / _BATCHES_PER_EPOCH))
+        batch_size = int(min(max(wanted, _SMALLEST_BATCH), _LARGEST_BATCH))
+        n_steps = min(max(_STEPS_PER_ROOT * math.sqrt(n_rows), _FEWEST_STEPS), _MOST_STEPS)
+        epochs = math.ceil(n_steps / max(1, n_rows // batch_size))
+        lengths = {"batch_size": batch_size, "epochs": min(max(epochs, _FEWEST_EPOCHS), _MOST_EPOCHS)}
+        return self.set_params(**{name: value for name, value in lengths.items() if getattr(self, name) == "auto"})
+
+    def training_bytes(self, layout: Layout) -> int:
+        """Memory of the CPTs and Adam's moments, with the CPTs that regularisers add."""
+        return self._extend(layout)[0].training_bytes
+
+    def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
+        """Train CPTs and parent distribution, and keep the most probable structure or forest of each layout."""
+        sized = self.sized(context.rows.n_counted)
+        settings = sized._settings(forest)
+        loss, noise = self.resolved("loss"), Noise(seed)
+        layout, phi = self._extend(layouts[0] if len(layouts) == 1 else join_layouts(layouts))
+        check_memory(layout)
+        problem = context.problem(settings.batch_size, may_merge=getattr(loss, "takes_weights", True))
+        threads = {"n_threads": context.n_threads}
+        start = self.resolved("start").train(layout, problem, loss, settings, seed, **threads)
+        run: dict[str, Any] = {**threads, "start": None if start is None else start.cpts}
+        on_epoch = ProgressBar(settings.epochs) if context.verbose else None
+        state = initial_state(layout, noise, phi, start)
+        train(state, layout, problem, loss, settings, noise, on_epoch=on_epoch, **run)
+        distribution = structure_of(state, layout)
+        chosen = distribution.most_probable()
+        if forest is not None:
+            chosen = maximum_arborescence(layout.parent_sets, distribution.log_probabilities)
+        if forest == "project":
+            keep_structure(state, chosen)
+            train(state, layout, problem, loss, settings.for_refit(), noise, **run)
+        networks = split_networks(layout, state.theta.value, state.prior.value, chosen)
+        if len(networks) == 1:
+            return [Fitted(networks[0], distribution, state.history, state.path)]
+        # Snapshots are of all members' candidates together, and are not kept.
+        own = split_distribution(distribution, layout.n_members)
+        return [Fitted(*pair, state.history, ParentPath()) for pair in zip(networks, own, strict=True)]
+
+    def _settings(self, forest: Forest | None) -> TrainingSettings:
+        """Settings of one run, once epochs and batch size are numbers."""
+        return TrainingSettings(
+            epochs=int(self.epochs),
+            batch_size=int(self.batch_size),
+            learning_rate=float(self.learning_rate),
+            learning_rate_decay=float(self.learning_rate_decay),
+            structure_learning_rate=float(self.structure_learning_rate),
+            tau=(float(self.tau[0]), float(self.tau[1])),
+            optimiser=self.optimiser,
+            regularisers=self.all_regularisers(),
+            samples_forests=forest == "sample",
+        )
+
+    def _extend(self, layout: Layout) -> tuple[Layout, FloatArray | None]:
+        """The layout with what the regularisers need besides, and the phi to start from."""
+        phi: FloatArray | None = None
+        for regulariser in self.all_regularisers():
+            layout, phi = regulariser.extend(layout, phi)
+        return layout, phi
+
+
+def _check_regularisers(regularisers: Any) -> None:
+    """Require a tuple or list of regularisers."""
+    is_sequence = isinstance(regularisers, (tuple, list))
+    if not is_sequence or not all(isinstance(each, (Regulariser, NotKept)) for each in regularisers):
+        raise ValueError(f"regularisers must be a tuple of Regulariser values, got {regularisers!r}")
+
+
+def _is_given(strength: Any) -> bool:
+    """Whether a strength is anything but the number zero; what is not a number is for the regulariser to refuse."""
+    return isinstance(strength, bool) or strength != 0
+
+
+PARAMETERS = ShortNames("parameters", {"ml": Counts, "gradient": GradientDescent}, "learn", also=("auto",))
+"""Parameters by the words that estimators take for them."""

@@ -1,0 +1,179 @@
+"""Recipes: a structure and the parameters to learn for it. The presets are recipes with names.
+
+Where structure or parameters are left open, an estimator tries the recipes that `recipes_for` gives
+(docs/defaults.md says how the presets were chosen, and what they were measured on).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tanager._options import Options, ShortNames
+from tanager.learning.context import Context
+from tanager.learning.parameters import (
+    PARAMETERS,
+    Counts,
+    Fitted,
+    GradientDescent,
+    NaiveBayesStart,
+    Parameters,
+)
+from tanager.learning.score_searches import AnnealedSearch, GreedySearch
+from tanager.learning.structures import (
+    AllPredecessors,
+    ChowLiu,
+    FixedParents,
+    Free,
+    GivenSpace,
+    KDependence,
+    NoParents,
+    Pseudo,
+    RandomTree,
+    Structure,
+    Subset,
+)
+from tanager.losses import ConditionalLikelihood, Hybrid
+from tanager.model import Layout, check_memory, make_layout
+from tanager.structure import ParentSets
+
+AUTO = "auto"
+GIVEN = "given"
+"""Name of the recipe where structure and parameters leave nothing to choose."""
+
+STRUCTURES = ShortNames(
+    "structure",
+    {
+        "none": NoParents,
+        "random": RandomTree,
+        "chow-liu": ChowLiu,
+        "subset": Subset,
+        "all": AllPredecessors,
+        "free": Free,
+        "pseudo": Pseudo,
+        "k-dependence": KDependence,
+        "greedy": GreedySearch,
+        "annealed": AnnealedSearch,
+    },
+    "space",
+    also=(AUTO,),
+    others="a value such as Subset(...), a list of parents or a ParentSets",
+)
+"""Structures by the words that estimators take for them; `Nearest` needs an image shape and has none."""
+
+
+class Recipe(Options):
+    """A structure and how its parameters are learned.
+
+    Parameters
+    ----------
+    structure : Structure, str, list of parents or ParentSets
+    parameters : Parameters or str
+
+    Examples
+    --------
+    >>> Recipe("subset", GradientDescent(epochs=5)).set_params(structure__max_parents=3)
+    Recipe(structure=Subset(max_parents=3), parameters=GradientDescent(epochs=5))
+    """
+
+    short_names: ClassVar = {"structure": STRUCTURES, "parameters": PARAMETERS}
+
+    structure: Any
+    parameters: Any
+
+    def __post_init__(self) -> None:
+        structure, parameters = as_structure(self.structure), as_parameters(self.parameters)
+        if parameters.needs_fixed and not structure.is_fixed:
+            raise ValueError(
+                f"parameters={self.parameters!r} requires a fixed structure, but structure={self.structure!r} is a "
+                "search: use 'none', 'random', 'chow-liu' or a list of parents, or train it with GradientDescent"
+            )
+
+    def learn(self, context: Context, seed: int) -> Fitted:
+        """Learn a network from the rows of a context."""
+        layout = self.lay_out(context, seed)
+        (fitted,) = as_parameters(self.parameters).learn([layout], context, seed, as_structure(self.structure).forest)
+        return fitted
+
+    def lay_out(self, context: Context, seed: int) -> Layout:
+        """Find the space that parameters are learned in, and lay out its CPTs."""
+        structure, rng = as_structure(self.structure), np.random.default_rng(seed)
+        space = structure.search(structure.space(context, rng), context, rng)
+        layout = make_layout(space, context.rows.cards, context.rows.n_classes)
+        check_memory(layout)
+        return layout
+
+    def memory_needed(self, context: Context) -> int:
+        """Bytes of the CPTs of the whole space while parameters are learned; nothing is searched or trained."""
+        space = as_structure(self.structure).space(context, np.random.default_rng(0))
+        layout = make_layout(space, context.rows.cards, context.rows.n_classes)
+        return int(as_parameters(self.parameters).training_bytes(layout))
+
+    def used(self, n_rows: float) -> Recipe:
+        """The recipe as values, with all that depends on the number of rows decided."""
+        return Recipe(as_structure(self.structure), as_parameters(self.parameters).sized(n_rows))
+
+
+def as_structure(structure: Any) -> Structure:
+    """The structure that a word, a list of parents or a search space stands for."""
+    if isinstance(structure, ParentSets):
+        return GivenSpace(structure)
+    if isinstance(structure, (list, tuple)) or hasattr(structure, "__array__"):
+        return FixedParents(structure)
+    found: Structure = STRUCTURES.resolve(structure)
+    return found
+
+
+def as_parameters(parameters: Any) -> Parameters:
+    """The parameters that a word stands for."""
+    found: Parameters = PARAMETERS.resolve(parameters)
+    return found
+
+
+_FREE = Free(candidates="mixed")
+_SEARCH: dict[str, Any] = {"structure_learning_rate": 0.03, "smoothness": 0.03}
+
+PRESETS: Mapping[str, Recipe] = {
+    "likelihood": Recipe(
+        _FREE, GradientDescent(ConditionalLikelihood(), start=NaiveBayesStart(1.0), ridge=1.0, **_SEARCH)
+    ),
+    "margin": Recipe(
+        _FREE,
+        GradientDescent(
+            Hybrid(lam=30.0, gamma=5.0), start=NaiveBayesStart(1.0), parent_dropout=0.2, ridge=0.3, **_SEARCH
+        ),
+    ),
+    "wide margin": Recipe(_FREE, GradientDescent(Hybrid(lam=30.0, gamma=20.0), parent_dropout=0.2, **_SEARCH)),
+    "no parents": Recipe(NoParents(), GradientDescent(ConditionalLikelihood(), smoothness=0.01, ridge=1.0)),
+    "naive Bayes": Recipe(NoParents(), Counts()),
+    "Chow-Liu": Recipe(ChowLiu(), Counts()),
+}
+"""Recipes for one tree that are tried where nothing is given; docs/defaults.md has what each is for."""
+
+
+def recipes_for(structure: Any, parameters: Any) -> dict[str, Recipe]:
+    """Recipes to choose among, by name, for options of which either may be "auto".
+
+    Examples
+    --------
+    >>> list(recipes_for("auto", "ml"))
+    ['none', 'chow-liu']
+    >>> recipes_for("chow-liu", "auto")
+    {'given': Recipe(structure='chow-liu', parameters=GradientDescent())}
+    """
+    is_open = _is_auto(structure), _is_auto(parameters)
+    if is_open == (True, True):
+        return dict(PRESETS)
+    if is_open == (False, True):
+        return {GIVEN: Recipe(structure, GradientDescent())}
+    if is_open == (False, False):
+        return {GIVEN: Recipe(structure, parameters)}
+    if as_parameters(parameters).needs_fixed:
+        return {"none": Recipe(NoParents(), parameters), "chow-liu": Recipe(ChowLiu(), parameters)}
+    return {"free": Recipe(_FREE, parameters), "none": Recipe(NoParents(), parameters)}
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO

@@ -1,0 +1,86 @@
+"""What a regulariser may do to a step of training.
+
+A step draws a structure, reads its log-joint, asks the loss for a gradient and descends. A regulariser can act at four
+points of it: change the drawn structure, move the drawn CPTs directly, add a quadratic term to the loss of the CPTs,
+and add to the gradient of phi. It is prepared once for a run and may keep what it counted or drew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tanager._options import Options
+from tanager._types import FloatArray, IntArray, Pull, Tables
+from tanager.model import Layout
+from tanager.training.noise import Noise
+from tanager.training.problem import Problem
+
+RunKernel = Callable[..., None]
+"""Called with a kernel and its arguments; runs it over all slots, on all threads."""
+
+
+class FeatureCpts(NamedTuple):
+    """Log-probabilities ``[x_i, c]`` of every feature, one CPT after the other."""
+
+    value: FloatArray  # float32
+    offset: IntArray  # int64[D + 1]
+
+    @classmethod
+    def zeros(cls, layout: Layout) -> FeatureCpts:
+        """CPTs that make no difference between the classes."""
+        offset = np.concatenate([[0], np.cumsum(layout.cards * layout.n_classes)]).astype(np.int64)
+        return cls(np.zeros(offset[-1], np.float32), offset)
+
+
+class Run(NamedTuple):
+    """What a regulariser is prepared for."""
+
+    problem: Problem
+    layout: Layout
+    noise: Noise
+    start: FeatureCpts | None = None  # where the CPTs started, if not at random
+
+
+class Hooks:
+    """What a prepared regulariser does in each step; a subclass overrides what it needs."""
+
+    pull: Pull | None = None
+    """A quadratic term of the loss of the CPTs. At most one regulariser of a run can have one."""
+
+    def change_structure(self, step: int, tables: Tables, selected: IntArray, soft: FloatArray) -> None:
+        """Change the drawn structure in place, after sampling: the candidate of each slot, and the soft weights."""
+
+    def move_cpts(self, theta: FloatArray, tables: Tables, selected: IntArray, rate: float, run: RunKernel) -> None:
+        """Move the drawn CPTs in place, before the step of Adam; ``rate`` is the learning rate."""
+
+    def add_phi_gradient(self, phi: FloatArray, gradient: FloatArray) -> None:
+        """Add the gradient of a term of the loss that depends on phi."""
+
+
+class Regulariser(Options):
+    """A regulariser as an option value, whose first field is its strength; zero strength means none.
+
+    To add one, subclass this and `Hooks`; ``docs/extending-regulariser.md`` walks through an example.
+    """
+
+    needs_parents: ClassVar[bool] = True
+    """Whether it has no effect on naive Bayes."""
+
+    pulls_to_start: ClassVar[bool] = False
+    """Whether it pulls towards the start of the CPTs; training a naive Bayes start then leaves it out."""
+
+    @property
+    def largest_rate(self) -> float:
+        """The learning rate above which the regulariser would make training swing."""
+        return np.inf
+
+    def extend(self, layout: Layout, phi: FloatArray | None) -> tuple[Layout, FloatArray | None]:
+        """The layout with the CPTs that the regulariser adds, and the phi to start from (None means zeros)."""
+        return layout, phi
+
+    def prepare(self, run: Run) -> Hooks:
+        """Hooks for one training run."""
+        raise NotImplementedError
