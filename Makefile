@@ -10,12 +10,16 @@ EXTRAS_test  := test
 EXTRAS_lint  := lint
 EXTRAS_bench := bench
 EXTRAS_docs  := docs
+EXTRAS_wheel := wheel
+
+# The compiled core is built anew when its sources change.
+CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/cpu/*.cpp build_backend/*.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench docs clean help
-.PRECIOUS: $(VENV)/.installed-%
+.PHONY: demo test lint bench docs wheel sanitize clean help
+.PRECIOUS: $(VENV)/.installed $(VENV)/.installed-%
 
 demo: $(VENV)/.installed-demo  ## train a classifier on small data and draw what it learned
 	$(BIN)/tanager demo
@@ -23,17 +27,29 @@ demo: $(VENV)/.installed-demo  ## train a classifier on small data and draw what
 test: $(VENV)/.installed-test  ## run the tests and the examples in the docstrings
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-lint: $(VENV)/.installed-lint  ## check style, format, types and the layers
+lint: $(VENV)/.installed-lint  ## check style, format, types and the layers, of Python and C++
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run --Werror $(filter %.h %.cpp,$(CORE))
 
 bench: $(VENV)/.installed-bench  ## measure speed as ratios within one run
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 docs: $(VENV)/.installed-docs  ## build the documentation, examples included, into docs/_build/html
 	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+wheel: $(VENV)/.installed-wheel  ## make a wheel that needs no compiler, and try it in a fresh environment
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist/local .
+	$(BIN)/auditwheel repair --wheel-dir dist dist/local/*.whl
+	rm -rf dist/local
+	$(BIN)/python tools/try_wheel.py dist/*.whl
+
+sanitize: $(VENV)/.installed-test  ## run the tests of the compiled core with address and undefined-behaviour sanitizers
+	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize address,undefined tests/core
+	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize thread tests/core -k thread
 
 clean:  ## remove caches and builds; the virtual environment stays
 	rm -rf build dist docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -43,10 +59,16 @@ help:  ## show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r target text; do \
 	    printf '  make %-6s %s\n' "$$target" "$$text"; done
 
-# One stamp for each purpose, older than pyproject.toml when its packages may have changed.
-$(VENV)/.installed-%: pyproject.toml | $(BIN)/pip
-	@echo "Installing tanager[$(EXTRAS_$*)] into $(VENV); the first time takes a minute or more."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS_$*)]'
+# The library itself, with its compiled core: made anew when either may have changed.
+$(VENV)/.installed: pyproject.toml $(CORE) | $(BIN)/pip
+	@echo "Installing tanager into $(VENV) and compiling its core; this takes one to two minutes."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# One stamp for each purpose, with the packages that it needs besides.
+$(VENV)/.installed-%: $(VENV)/.installed
+	@echo "Installing the packages of tanager[$(EXTRAS_$*)] into $(VENV)."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'tanager[$(EXTRAS_$*)]'
 	@touch $@
 
 # pip is the last thing that venv writes, so an interrupted set-up is made again.

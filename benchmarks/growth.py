@@ -21,7 +21,7 @@ from benchmarks.timing import ratio, time_in_turns
 from tanager import GradientDescent, Hybrid, Pseudo, TANClassifier
 from tanager.model import make_layout
 from tanager.structure import ParentSets
-from tanager.training import Batch, Noise, Stepper, TrainingSettings, initial_state
+from tanager.training import Noise, Schedule, Stepper, TrainingSettings, initial_state, make_problem
 from tanager.training.noise import GumbelStream
 
 _N_VALUES, _K = 8, 8
@@ -43,9 +43,10 @@ def _step(shape: Shape) -> Callable[[], object]:
     noise = Noise(0)
     state = initial_state(layout, noise)
     gumbel = GumbelStream(noise, layout.parent_sets.n_candidates)
-    stepper = Stepper(layout, Hybrid(100.0, 10.0, 10.0), TrainingSettings(), shape.n_rows)
-    batch = Batch(fold.X_train, np.arange(shape.n_rows), fold.y_train.astype(np.int64), None)
-    return lambda: stepper.step(state, batch, gumbel.at(state.step), 0.1, 1.0)
+    problem = make_problem(fold.X_train, fold.y_train.astype(np.int64), None, shape.n_rows, may_merge=False)
+    stepper = Stepper(state, layout, problem, Hybrid(100.0, 10.0, 10.0), TrainingSettings())
+    rows, schedule = np.arange(shape.n_rows), Schedule(0.1, 1.0)
+    return lambda: stepper.run(rows, gumbel.steps(state.step, 1), None, schedule)
 
 
 def _fit(shape: Shape) -> Callable[[], object]:

@@ -9,7 +9,7 @@ The limit of a task is ``max(bytes / bandwidth, operations / rate)``:
   task that fits into a cache is compared with that cache, and one that does not with main memory.
 * *operations* are the additions, multiplications, roots and so on of the method, each counted as one, and a
   multiplication with the addition that follows it as one too. `exp` counts 16 and `log` 14, as in
-  `tanager.kernels.elementary`. Division and root count one, though the processor takes several cycles for them.
+  ``src/core/lanes.h``. Division and root count one, though the processor takes several cycles for them.
 * *rate* is that of a compiled loop that makes nothing but independent multiply-adds in single precision, in the vector
   instructions that the compiler picks.
 

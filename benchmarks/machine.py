@@ -10,12 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tanager._jit import kernel
+from tanager import core
 
-_PACKAGES = ("numpy", "numba", "scikit-learn", "torch", "pyagrum", "lightgbm", "interpret-core")
-
-# Multiply-adds of one entry in one call of the kernel.
-_CHAIN = 32
+_PACKAGES = ("numpy", "scikit-learn", "torch", "pyagrum", "lightgbm", "interpret-core")
 
 
 def describe() -> str:
@@ -65,50 +62,8 @@ def copy_call(working_set: int) -> tuple[Callable[[], object], int]:
     return copy, 2 * half * n_copies
 
 
-@kernel
-def _multiply_add(values: np.ndarray, n_passes: int) -> None:
-    """Chains of multiply-adds on each entry; entries are independent of each other."""
-    a, b = np.float32(0.999), np.float32(0.001)
-    for _ in range(n_passes):
-        for k in range(values.shape[0]):
-            x = values[k]
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            x = x * a + b
-            values[k] = x
-
-
 def multiply_add_call() -> tuple[Callable[[], object], int]:
     """Multiply-adds in single precision on numbers in the first cache, and their number per call."""
     values = np.ones(2048, np.float32)
     n_passes = 200
-    return lambda: _multiply_add(values, n_passes), _CHAIN * len(values) * n_passes
+    return lambda: core.multiply_add(values, n_passes), core.MULTIPLY_ADD_CHAIN * len(values) * n_passes

@@ -21,8 +21,8 @@ from tanager.losses import Hybrid
 from tanager.model import Network, make_layout
 from tanager.structure import ParentSets
 from tanager.training import (
-    Batch,
     Noise,
+    Schedule,
     Stepper,
     TrainingSettings,
     initial_state,
@@ -63,14 +63,15 @@ def tanager_step(shape: Shape, optimiser: str) -> Callable[[], object]:
     state = initial_state(layout, noise)
     gumbel = GumbelStream(noise, sets.n_candidates)
     settings = TrainingSettings(optimiser=optimiser, batch_size=shape.batch_size)
-    stepper = Stepper(layout, Hybrid(_LAM, _GAMMA, _ETA), settings, shape.batch_size)
+    problem = make_problem(codes, y, None, shape.batch_size, may_merge=False)
+    stepper = Stepper(state, layout, problem, Hybrid(_LAM, _GAMMA, _ETA), settings)
     order = noise.permutation(0, shape.n_rows)
     n_batches = shape.n_rows // shape.batch_size
 
     def step() -> None:
         start = state.step % n_batches * shape.batch_size
         rows = order[start : start + shape.batch_size]
-        stepper.step(state, Batch(codes, rows, y[rows], None), gumbel.at(state.step), _RATE, _TAU)
+        stepper.run(rows, gumbel.steps(state.step, 1), None, Schedule(_RATE, _TAU))
 
     for _ in range(_STEPS_BEFORE):
         step()

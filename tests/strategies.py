@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from tanager.model import Layout, make_layout
 from tanager.structure import NO_PARENT, ParentSets
-from tanager.training import Batch, Noise, TrainState, initial_state
+from tanager.training import (
+    Noise,
+    Problem,
+    Schedule,
+    StepInfo,
+    Stepper,
+    TrainingSettings,
+    TrainState,
+    initial_state,
+)
 from tests.oracles import loss_oracle, model_oracle
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -108,10 +117,20 @@ class Model:
         state.phi.value[:] = self.phi
         return state
 
-    def batch(self, *, is_weighted: bool = True) -> Batch:
+    def problem(self, *, is_weighted: bool = True) -> Problem:
         """All rows as one batch."""
-        weight = self.weight if is_weighted else None
-        return Batch(self.codes, np.arange(len(self.y)), self.y, weight)
+        n_rows = len(self.y)
+        return Problem(self.codes, self.y, self.weight if is_weighted else None, 1, n_rows, float(n_rows))
+
+    def stepper(self, state, loss, plan=None, *, is_weighted=True, hooks=(), n_threads=1) -> Stepper:
+        """Steps on all rows at a time, from a state of this model."""
+        problem = self.problem(is_weighted=is_weighted)
+        return Stepper(state, self.layout, problem, loss, plan or TrainingSettings(), hooks, n_threads)
+
+    def take_step(self, stepper: Stepper, rate: float, tau: float | None = None, *, noise=None) -> StepInfo:
+        """One step on all rows; temperature and Gumbel noise are those of the model unless others are given."""
+        noise, tau = self.noise if noise is None else noise, self.tau if tau is None else tau
+        return stepper.run(np.arange(len(self.y)), noise[None], None, Schedule(rate, tau))
 
 
 def make_model(candidates, cards, n_classes, seed, *, order=None, n_rows=9, spread=1.0, tau=0.7) -> Model:

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from tanager import GradientDescent, TANClassifier, TANEnsembleClassifier
+from tanager import core
 from tanager._types import FloatArray
 from tanager.data import as_table
 from tanager.estimators.inputs import encode_training
-from tanager.kernels.normalise import normalise_tables
 from tanager.learning import Context, Recipe
 from tanager.model import Network
 from tanager.training import Noise, TrainingSettings, TrainState, initial_state, structure_of, train
@@ -58,7 +58,7 @@ class AveragedCPTs:
         train(state, layout, problem, recipe.parameters.resolved("loss"), settings, Noise(seed), on_epoch=add)
         n_added = settings.epochs - settings.epochs // 2
         cpts = (theta / n_added).astype(np.float32)
-        normalise_tables(cpts, layout.tables, layout.n_classes)
+        core.normalise_cpts(cpts, layout.tables, layout.n_classes)
         log_prior = prior / n_added - logsumexp(prior / n_added)
         chosen = structure_of(state, layout).most_probable()
         self.network_ = Network.from_arena(layout, cpts, log_prior, chosen)

@@ -42,6 +42,16 @@ class Pull(NamedTuple):
     weight: float  # 0 is no pull
 
 
+class Forest(NamedTuple):
+    """A network without cycles as kernels read it."""
+
+    theta: FloatArray  # float32: log-probabilities of all CPTs
+    prior: FloatArray  # float64[C]
+    tables: Tables  # one candidate for each feature
+    order: IntArray  # int64[D]: parents before their children; empty if nothing can be summed out
+    start: IntArray  # int64[D + 1]: place of each feature's first value in a list of all features' values
+
+
 class Adam(NamedTuple):
     """Constants of Adam (Kingma and Ba, 2015); ``epsilon`` is added outside the bias correction."""
 

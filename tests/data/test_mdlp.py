@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tanager.data import MDLPBinning, TableEncoder, as_table, mdlp_column_cuts, mdlp_cuts
-from tanager.kernels.mdlp import Groups, group_values
 from tests.oracles import mdlp_oracle
 
 RULES = ("textbook", "best-passing")
@@ -87,18 +86,6 @@ def test_of_equal_gains_the_lower_cut_is_taken():
     four = np.repeat([0, 1, 2, 3], 30)
     assert mdlp_cuts(np.arange(120), four, max_bins=3).tolist() == [29.5, 59.5]
     assert mdlp_cuts(np.arange(120), four).tolist() == [29.5, 59.5, 89.5]
-
-
-def test_neighbours_of_one_class_are_one_group():
-    keys = np.array([1, 2, 2, 5, 5, 6, 7, 7], dtype=np.int64)
-    y = np.array([1, 1, 1, 0, 1, 0, 0, 0], dtype=np.int32)
-    groups = Groups(*(np.zeros(9, dtype=dtype) for dtype in (np.int64, np.int32, np.int64, np.int64, np.int64)))
-    n_groups = group_values(keys, y, np.ones(8, dtype=np.int64), np.full(2, -1), groups)
-    assert n_groups == 3
-    assert groups.ptr[:4].tolist() == [0, 1, 3, 4]
-    assert groups.cls[:4].tolist() == [1, 0, 1, 0]
-    assert groups.weight[:4].tolist() == [3, 1, 1, 3]
-    assert (groups.first[:3].tolist(), groups.last[:3].tolist()) == ([1, 5, 6], [2, 5, 7])
 
 
 def test_sorting_covers_the_whole_range_of_floats():

@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 
 from tanager import Counts, GradientDescent, ParentSets, TANClassifier
-from tanager.kernels.marginal import marginal_log_joint
+from tanager.core import marginal_log_joint
 from tests.oracles import counting_oracle
 from tests.strategies import SEEDS
 

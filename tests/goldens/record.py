@@ -1,4 +1,4 @@
-"""``python -m tests.goldens.record [--write]``: compare with the recorded predictions bit by bit, or record them anew."""
+"""``python -m tests.goldens.record [--write]``: compare bit by bit with the recorded predictions, or record anew."""
 
 from __future__ import annotations
 

@@ -65,7 +65,6 @@ EVERY_VALUE = [
         optimiser="dense",
         start=NaiveBayesStart(0.5),
         parent_dropout=0.2,
-        shrinkage=0.02,
         smoothness=0.05,
         ridge=0.3,
         size_penalty=0.5,

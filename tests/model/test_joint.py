@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.kernels.lanes import padded
 from tanager.model import ParentDistribution, make_layout
 from tanager.model.joint import join_layouts, split_distribution, split_networks
+from tanager.model.layout import padded
 from tanager.structure import ParentSets, fixed_parents, pseudo_candidates, subset_candidates
 from tests.strategies import SEEDS
 

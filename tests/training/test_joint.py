@@ -8,7 +8,7 @@ from tanager.losses import ConditionalLikelihood, Hybrid
 from tanager.model import make_layout
 from tanager.model.joint import join_layouts, split_networks
 from tanager.structure import fixed_parents, subset_candidates
-from tanager.training import Batch, Noise, Stepper, TrainingSettings, initial_state, make_problem, train
+from tanager.training import Noise, Schedule, Stepper, TrainingSettings, initial_state, make_problem, train
 from tanager.training.regularisers import ParentDropout, Shrinkage, SizePenalty
 from tests.strategies import SEEDS
 
@@ -46,8 +46,9 @@ def test_gradient_is_that_of_the_mean_log_joint(seed):
     joint = join_layouts(layouts())
     state = initial_state(joint, Noise(seed))
     theta, prior = state.theta.value.astype(float), state.prior.value.astype(float)
-    stepper = Stepper(joint, ConditionalLikelihood(), TrainingSettings(), len(y))
-    info = stepper.step(state, Batch(codes, np.arange(len(y)), y, None), np.zeros(9), 0.1, 1.0)
+    problem = make_problem(codes, y, None, len(y), may_merge=False)
+    stepper = Stepper(state, joint, problem, ConditionalLikelihood(), TrainingSettings())
+    info = stepper.run(np.arange(len(y)), np.zeros((1, 9)), None, Schedule(0.1, 1.0))
     np.testing.assert_allclose(info.loss, mean_loss(theta, prior, joint, codes, y), rtol=1e-5)
     for entry in range(0, joint.size, 5):
         step = np.zeros(len(theta))
@@ -64,11 +65,11 @@ def test_equal_members_train_like_one():
     single, triple = initial_state(one, Noise(0)), initial_state(joint, Noise(0))
     triple.theta.value[: joint.size] = np.tile(single.theta.value[: one.size], 3)
     triple.prior.value[:] = single.prior.value
-    batch = Batch(codes, np.arange(len(y)), y, None)
+    problem = make_problem(codes, y, None, len(y), may_merge=False)
     for state, layout in ((single, one), (triple, joint)):
-        stepper = Stepper(layout, Hybrid(10.0, 1.0), TrainingSettings(), len(y))
-        for _ in range(20):
-            stepper.step(state, batch, np.zeros(len(state.phi.value)), 0.05, 1.0)
+        stepper = Stepper(state, layout, problem, Hybrid(10.0, 1.0), TrainingSettings())
+        noise = np.zeros((20, len(state.phi.value)))
+        stepper.run(np.tile(np.arange(len(y)), 20), noise, None, Schedule(0.05, 1.0))
     for network in split_networks(joint, triple.theta.value, triple.prior.value, np.arange(9)):
         np.testing.assert_allclose(network.theta[: one.size], single.theta.value[: one.size], atol=2e-3)
         np.testing.assert_allclose(network.log_prior, single.prior.value, atol=2e-3)

@@ -15,11 +15,14 @@ from tanager.training import (
     TrainingDivergedError,
     TrainingSettings,
     initial_state,
+    loop,
     make_problem,
     structure_of,
     train,
 )
+from tanager.training.noise import GumbelStream, StepStream
 from tanager.training.progress import ProgressBar
+from tanager.training.regularisers import ParentDropout
 from tests.oracles import counting_oracle
 from tests.strategies import SEEDS, models
 
@@ -86,6 +89,30 @@ class TestDoesNotDependOn:
         first = run(problem, seed=1)
         run(problem, seed=2)
         assert_same_bits(run(problem, seed=1), first)
+
+
+@pytest.mark.parametrize("n_at_once", [1, 3, 100])
+def test_an_epoch_is_taken_in_pieces_if_its_noise_is_large(monkeypatch, n_at_once):
+    problem = make_problem(*rows_of(5, 200), None, 20, may_merge=False)
+    dropout = {"optimiser": "dense", "regularisers": (ParentDropout(0.3),)}
+    whole = run(problem, **dropout)
+    drawn = []
+
+    def steps(self, first, n_steps):
+        drawn.append((first, n_steps))
+        return StepStream.steps(self, first, n_steps)
+
+    monkeypatch.setattr(loop, "_MOST_DRAWS", n_at_once * len(whole.phi.value))
+    monkeypatch.setattr(GumbelStream, "steps", steps)
+    pieces = run(problem, **dropout)
+    n_last = 10 % n_at_once or n_at_once
+    assert [first for first, _ in drawn] == [10 * k + first for k in range(4) for first in range(0, 10, n_at_once)]
+    assert max(n_steps for _, n_steps in drawn) == min(n_at_once, 10)
+    assert drawn[-1][1] == min(n_last, 10)
+    np.testing.assert_allclose(pieces.history.loss, whole.history.loss, rtol=1e-12)
+    np.testing.assert_allclose(pieces.history.error, whole.history.error, rtol=1e-12)
+    pieces.history = whole.history
+    assert_same_bits(pieces, whole)
 
 
 def test_seeds_give_different_runs():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.training.noise import GumbelStream, Noise
+from tanager.training.noise import DropoutStream, GumbelStream, Noise
 from tests.oracles import model_oracle
 from tests.strategies import SEEDS
 
@@ -79,6 +79,17 @@ def test_stream_gives_the_noise_of_any_step_in_any_order():
     steps = np.concatenate([noise.gumbel_block(block, n_candidates) for block in range(3)])
     in_order, backwards = GumbelStream(noise, n_candidates), GumbelStream(noise, n_candidates)
     for step in range(len(steps)):
-        assert np.array_equal(in_order.at(step), steps[step])
+        assert np.array_equal(in_order.steps(step, 1), steps[step : step + 1])
     for step in (150, 64, 63, 0):
-        assert np.array_equal(backwards.at(step), steps[step])
+        assert np.array_equal(backwards.steps(step, 1), steps[step : step + 1])
+
+
+@pytest.mark.parametrize("stream", [GumbelStream, DropoutStream])
+@pytest.mark.parametrize(("first", "n_steps"), [(0, 64), (0, 65), (63, 2), (64, 128), (100, 3), (7, 180)])
+def test_stream_gives_the_noise_of_many_steps_at_once(stream, first, n_steps):
+    one_by_one = stream(Noise(5), 4)
+    expected = [one_by_one.steps(step, 1)[0] for step in range(first, first + n_steps)]
+    draws = stream(Noise(5), 4).steps(first, n_steps)
+    assert draws.shape == (n_steps, 4)
+    assert draws.flags.c_contiguous
+    assert draws.tolist() == [line.tolist() for line in expected]

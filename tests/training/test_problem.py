@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.training import make_problem
+from tanager.training import Noise, make_problem
 from tests.strategies import SEEDS
 
 
@@ -102,16 +102,26 @@ def test_more_kinds_of_rows_than_a_batch_are_not_merged():
 @given(SEEDS, st.integers(1, 50), st.integers(1, 60))
 def test_batches_of_an_epoch_hold_each_row_at_most_once(seed, n_rows, batch_size):
     problem = make_problem(*all_different(n_rows), None, batch_size, may_merge=False)
-    order = np.random.default_rng(seed).permutation(n_rows)
-    rows = np.concatenate([problem.batch_rows(order, k) for k in range(problem.n_steps)])
+    rows = problem.epoch_rows(Noise(seed), 3)
+    assert rows.dtype == np.int64
     assert len(rows) == problem.n_steps * problem.batch_size
     assert len(set(rows.tolist())) == len(rows)
 
 
-def test_full_batch_without_an_order_is_all_rows():
+def test_rows_of_an_epoch_are_shuffled_by_the_noise_of_the_epoch():
+    problem = make_problem(*all_different(30), None, 8, may_merge=False)
+    noise = Noise(1)
+    for epoch in (0, 4):
+        assert problem.epoch_rows(noise, epoch).tolist() == noise.permutation(epoch, 30)[:24].tolist()
+
+
+def test_steps_of_a_full_batch_see_all_rows_in_order():
     problem = make_problem(*all_different(5), None, 5)
     assert problem.is_full_batch
-    assert problem.batch_rows(None, 0).tolist() == [0, 1, 2, 3, 4]
+    assert problem.epoch_rows(Noise(0), 0).tolist() == [0, 1, 2, 3, 4]
+    merged = make_problem(*few_kinds(0, 64), None, 16)
+    assert merged.n_steps == 4
+    assert merged.epoch_rows(Noise(0), 7).tolist() == [*range(8)] * 4
 
 
 def test_type_of_the_codes_is_kept():

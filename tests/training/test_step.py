@@ -3,7 +3,7 @@
 Adam starts with moments of zero, so after one step the first moment is (1 - beta1) times the gradient.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,9 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tanager._threads import Crew
 from tanager._types import Adam
 from tanager.losses import ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood, torch_loss
-from tanager.training import Stepper, TrainingSettings
+from tanager.training import Schedule, Stepper, TrainingSettings
 from tests.oracles import loss_oracle, model_oracle, torch_oracle
 from tests.strategies import SEEDS, make_model, misses_the_kink, models
 
@@ -84,13 +83,13 @@ BY_LOSS = pytest.mark.parametrize("name", LOSSES)
 
 
 class Recorded:
-    """A loss that keeps the log-joint it was called with."""
+    """A loss that keeps what it was called with."""
 
     def __init__(self, loss):
-        self.loss, self.log_joint = loss, None
+        self.loss, self.log_joint, self.y, self.weight = loss, None, None, None
 
     def __call__(self, log_joint, y, sample_weight):
-        self.log_joint = log_joint.copy()
+        self.log_joint, self.y, self.weight = log_joint, y, sample_weight
         return self.loss(log_joint, y, sample_weight)
 
 
@@ -110,21 +109,23 @@ def check_step(model, kind, *, is_weighted):
     batch = (model.noise, model.tau, model.wide_rows, model.y)
     by_torch = torch_oracle.gradients(model.tables(), model.prior, model.phi, *structure, *batch, kind.in_torch, weight)
 
-    recorded, state = Recorded(kind.loss), model.state()
-    stepper = Stepper(model.layout, recorded, TrainingSettings(optimiser="dense"), len(model.y))
-    info = stepper.step(state, model.batch(is_weighted=is_weighted), model.noise, 0.01, model.tau)
-
-    np.testing.assert_allclose(recorded.log_joint, log_joint, rtol=1e-6, atol=1e-6)
-    assert info.loss == pytest.approx(value, rel=1e-5, abs=1e-5)
-    assert info.loss == pytest.approx(by_torch.value, rel=1e-5, abs=1e-5)
     rounding = 1e-6 * np.linalg.norm(grad)
     highest = max(np.abs(table).max() for table in model.tables())
     phi_rounding = 1e-6 * np.abs(grad).sum() * highest * np.max(soft * (1 - soft)) / model.tau
-    for tables, prior, phi in (in_loops, by_torch[2:]):
-        for mean, expected in zip(model.split(state.theta.mean), tables, strict=True):
-            assert_close_in_norm(mean / (1 - ADAM.beta1), expected, rounding)
-        assert_close_in_norm(state.prior.mean / (1 - ADAM.beta1), prior, rounding)
-        assert_close_in_norm(state.phi.mean / (1 - ADAM.beta1), phi, phi_rounding)
+    recorded = Recorded(kind.loss)
+    for loss in (recorded, kind.loss):  # called from the core, and if it is a built-in one, inside the core
+        state = model.state()
+        stepper = model.stepper(state, loss, TrainingSettings(optimiser="dense"), is_weighted=is_weighted)
+        info = model.take_step(stepper, 0.01)
+        assert np.array_equal(stepper.selected, selected)
+        assert info.loss == pytest.approx(value, rel=1e-5, abs=1e-5)
+        assert info.loss == pytest.approx(by_torch.value, rel=1e-5, abs=1e-5)
+        for tables, prior, phi in (in_loops, by_torch[2:]):
+            for mean, expected in zip(model.split(state.theta.mean), tables, strict=True):
+                assert_close_in_norm(mean / (1 - ADAM.beta1), expected, rounding)
+            assert_close_in_norm(state.prior.mean / (1 - ADAM.beta1), prior, rounding)
+            assert_close_in_norm(state.phi.mean / (1 - ADAM.beta1), phi, phi_rounding)
+    np.testing.assert_allclose(recorded.log_joint, log_joint, rtol=1e-6, atol=1e-6)
 
 
 @BY_LOSS
@@ -166,7 +167,8 @@ def test_several_steps_with_sampled_structures(name, shape, optimiser):
     model = make_model(*SHAPES[shape], seed=2, n_rows=12)
     rng = np.random.default_rng(3)
     options = TrainingSettings(optimiser=optimiser, structure_learning_rate=0.2)
-    state, stepper = model.state(), Stepper(model.layout, kind.loss, options, 12)
+    state = model.state()
+    stepper = model.stepper(state, kind.loss, options)
 
     tables, prior, phi = model.tables(), model.prior.astype(np.float64), model.phi.copy()
     moments = [np.zeros((2, *shape)) for shape in model.shapes]
@@ -174,7 +176,7 @@ def test_several_steps_with_sampled_structures(name, shape, optimiser):
     counts, seen = np.zeros(len(tables), int), set()
     for t in range(1, 8):
         noise, tau = model_oracle.gumbel(rng.random(len(phi))), 2.0 / t
-        stepper.step(state, model.batch(), noise, rate, tau)
+        model.take_step(stepper, rate, tau, noise=noise)
 
         selected, soft = model_oracle.sample(phi, noise, model.ptr, tau)
         seen.add(tuple(selected))
@@ -226,8 +228,7 @@ def test_terms_with_an_unknown_value_are_left_out(model, seed):
 
     model.codes = np.where(is_hidden, model.cards, model.codes).astype(np.int32)
     recorded, state = Recorded(lambda log_joint, y, w: (0.0, grad)), model.state()
-    stepper = Stepper(model.layout, recorded, TrainingSettings(optimiser="dense"), len(model.y))
-    stepper.step(state, model.batch(), model.noise, 0.01, model.tau)
+    model.take_step(model.stepper(state, recorded, TrainingSettings(optimiser="dense")), 0.01)
     np.testing.assert_allclose(recorded.log_joint, log_joint, rtol=1e-6, atol=1e-6)
     for mean, expected in zip(model.split(state.theta.mean), slopes, strict=True):
         assert_close_in_norm(mean / (1 - ADAM.beta1), expected, 1e-6 * np.linalg.norm(grad))
@@ -240,11 +241,13 @@ def test_rows_of_the_batch_are_taken_from_all_rows():
     model = make_model(*SHAPES["ragged"], seed=4, n_rows=10)
     rows = np.array([7, 2, 2, 9])
     recorded = Recorded(NegativeLogLikelihood())
-    stepper = Stepper(model.layout, recorded, TrainingSettings(), len(rows))
-    batch = model.batch(is_weighted=False)._replace(rows=rows, y=model.y[rows])
-    stepper.loss_gradient(model.state(), batch, model.noise, model.tau)
+    problem = replace(model.problem(), batch_size=len(rows))
+    stepper = Stepper(model.state(), model.layout, problem, recorded, TrainingSettings())
+    stepper.run(rows, model.noise[None], None, Schedule(0.1, model.tau))
     selected, _ = model.sample()
     np.testing.assert_allclose(recorded.log_joint, model.log_joint(selected)[rows], rtol=1e-6, atol=1e-6)
+    assert recorded.y.tolist() == model.y[rows].tolist()
+    assert recorded.weight.tolist() == model.weight[rows].tolist()
 
 
 def test_error_is_the_weight_of_misclassified_rows():
@@ -252,10 +255,9 @@ def test_error_is_the_weight_of_misclassified_rows():
     selected, _ = model.sample()
     is_wrong = model.log_joint(selected).argmax(axis=1) != model.y
     assert 0 < is_wrong.sum() < 20
-    stepper = Stepper(model.layout, NegativeLogLikelihood(), TrainingSettings(), 20)
     for is_weighted, weight in ((True, model.weight), (False, np.ones(20))):
-        batch = model.batch(is_weighted=is_weighted)
-        _, info = stepper.loss_gradient(model.state(), batch, model.noise, model.tau)
+        stepper = model.stepper(model.state(), NegativeLogLikelihood(), is_weighted=is_weighted)
+        info = model.take_step(stepper, 0.1)
         assert info.error == pytest.approx(weight[is_wrong].sum() / weight.sum(), rel=1e-6)
 
 
@@ -266,9 +268,9 @@ def test_gradient_of_the_wrong_shape_is_refused(shape):
     def loss(log_joint, y, sample_weight):
         return 1.0, np.zeros(shape)
 
-    stepper = Stepper(model.layout, loss, TrainingSettings(), 9)
+    stepper = model.stepper(model.state(), loss)
     with pytest.raises(ValueError, match=r"gradient of the loss must have the shape \(9, 3\) of log_joint, got \("):
-        stepper.step(model.state(), model.batch(), model.noise, 0.1, 1.0)
+        model.take_step(stepper, 0.1)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -283,9 +285,56 @@ def test_gradient_of_any_type_and_layout_is_taken(dtype, layout):
     states = []
     for candidate in (loss, NegativeLogLikelihood()):
         state = model.state()
-        Stepper(model.layout, candidate, TrainingSettings(), 9).step(state, model.batch(), model.noise, 0.1, 1.0)
+        model.take_step(model.stepper(state, candidate), 0.1)
         states.append(state)
     assert np.array_equal(states[0].theta.value, states[1].theta.value)
+
+
+@pytest.mark.parametrize("loss", [Hybrid(5.0, **MARGIN), Margin(**MARGIN), ConditionalLikelihood()], ids=repr)
+@pytest.mark.parametrize("shape", ["ragged", "one class", "nineteen classes"])
+def test_a_loss_that_python_calls_trains_like_the_built_in_one(loss, shape):
+    """Rows that meet the margin are summed apart by the core, so the two agree to rounding."""
+    model = make_model(*SHAPES[shape], seed=8, n_rows=30)
+    states, infos = [], []
+    for each in (loss, lambda log_joint, y, weight: loss(log_joint, y, weight)):
+        state = model.state()
+        stepper = model.stepper(state, each, TrainingSettings(adam=Adam(epsilon=1e-3)))
+        infos.append([model.take_step(stepper, 0.05) for _ in range(5)])
+        states.append(state)
+    np.testing.assert_allclose(infos[0], infos[1], rtol=1e-5, atol=1e-6)
+    for name in ("theta", "prior", "phi"):
+        for found, expected in zip(getattr(states[0], name), getattr(states[1], name), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_loss_derived_from_a_built_in_one_is_called():
+    class Twice(NegativeLogLikelihood):
+        def __call__(self, log_joint, y, sample_weight=None):
+            value, grad = super().__call__(log_joint, y, sample_weight)
+            return 2 * value, 2 * grad
+
+    model = make_model(*SHAPES["ragged"], seed=9)
+    once, twice = (
+        model.take_step(model.stepper(model.state(), loss), 0.1) for loss in (NegativeLogLikelihood(), Twice())
+    )
+    assert twice.loss == pytest.approx(2 * once.loss, rel=1e-6)
+
+
+def test_a_run_takes_the_steps_one_after_the_other():
+    """Several steps in one run are those of as many runs, with the rows and the noise of each."""
+    model = make_model(*SHAPES["ragged"], seed=10, n_rows=12)
+    rng = np.random.default_rng(0)
+    rows, noise = rng.integers(0, 12, size=(6, 5)), model_oracle.gumbel(rng.random((6, len(model.phi))))
+    problem = replace(model.problem(), batch_size=5)
+    together, apart = model.state(), model.state()
+    steppers = [Stepper(state, model.layout, problem, Hybrid(), TrainingSettings()) for state in (together, apart)]
+    info = steppers[0].run(rows.ravel(), noise, None, Schedule(0.05, 0.7))
+    infos = [steppers[1].run(rows[k], noise[k : k + 1], None, Schedule(0.05, 0.7)) for k in range(6)]
+    np.testing.assert_allclose(info, np.mean(infos, axis=0), rtol=1e-6)
+    assert together.step == apart.step == 6
+    assert together.updates.tolist() == apart.updates.tolist()
+    for found, expected in zip(together.theta + together.phi, apart.theta + apart.phi, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 @given(model=models(max_classes=10))
@@ -294,10 +343,9 @@ def test_number_of_threads_does_not_change_a_bit(model):
     states = []
     for n_threads in (1, 2, 3):
         state = model.state()
-        with Crew(n_threads) as crew:
-            stepper = Stepper(model.layout, ConditionalLikelihood(), TrainingSettings(), len(model.y), crew)
-            for _ in range(3):
-                stepper.step(state, model.batch(), model.noise, 0.1, model.tau)
+        stepper = model.stepper(state, ConditionalLikelihood(), n_threads=n_threads)
+        for _ in range(3):
+            model.take_step(stepper, 0.1)
         states.append(state)
     for state in states[1:]:
         for moments, expected in zip(

@@ -18,47 +18,21 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager._types import IntArray
+from tanager import core
 from tanager.data.binning import check_max_bins, check_sample_weight, midpoints
-from tanager.kernels.mdlp import (
-    DIGIT_BITS,
-    N_DIGITS,
-    Groups,
-    Logs,
-    Ranges,
-    Tally,
-    fill_logs,
-    group_values,
-    sort_keys,
-    split_groups,
-)
 
 Rule = Literal["textbook", "best-passing"]
 
 _RULES = ("textbook", "best-passing")
-# Weights and logarithms are whole numbers below 2^52, so that float64 computes them without loss.
+# Weights are whole numbers below 2^52, so that float64 computes with them without loss.
 _BITS = 52
-_LARGEST_TABLE = 1 << 24
 # Integer classes up to here are used as they are.
 _LARGEST_CLASS = 255
-_ALL_BUT_SIGN = np.int64(2**63 - 1)
-_UNLIMITED = np.iinfo(np.int64).max
-
-
-class _Rows(NamedTuple):
-    """What all columns share: which rows are used, their classes and whole-number weights."""
-
-    used: NDArray[np.intp] | slice
-    y: IntArray
-    weight: IntArray
-    is_weighted: bool
-    n_classes: int
-    logs: Logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,81 +111,29 @@ def mdlp_column_cuts(
         if values.shape != (n_rows,):
             raise ValueError(f"column {index} has shape {values.shape}, but y has {n_rows} rows")
     rows = _prepare_rows(y, check_sample_weight(sample_weight, n_rows))
-    cut = partial(_cut_column, rows=rows, best_passing=rule == "best-passing", max_bins=max_bins or _UNLIMITED)
+    most = n_rows + 1  # bins that there can be
+    cut = partial(_cut_column, rows, rule == "best-passing", most if max_bins is None else min(max_bins, most))
     if n_threads == 1 or len(columns) <= 1:
         return [cut(values) for values in columns]
     with ThreadPoolExecutor(min(n_threads, len(columns), os.cpu_count() or 1)) as pool:
         return list(pool.map(cut, columns))
 
 
-def _cut_column(values: NDArray[Any], rows: _Rows, best_passing: bool, max_bins: int) -> NDArray[np.float64]:
-    # Adding zero turns -0.0 into 0.0, which are equal but differ in their bits.
-    numbers = np.add(values[rows.used], 0.0, dtype=np.float64)
-    y, weight = rows.y, rows.weight
-    is_finite = np.isfinite(numbers)
-    if not is_finite.all():
-        if np.isinf(numbers).any():
-            raise ValueError("values must be finite or NaN, but some are infinite (inf)")
-        numbers, y, weight = numbers[is_finite], y[is_finite], weight[is_finite]
-    if rows.is_weighted:
-        keys, order = _sort(numbers, np.arange(numbers.size, dtype=np.int32))
-        y, weight = y[order], weight[order]
-    else:
-        # Carrying the classes along is faster than fetching them by row number, and the weights are all one.
-        keys, y = _sort(numbers, y.copy())
-    groups = Groups(
-        ptr=np.empty(numbers.size + 1, dtype=np.int64),
-        cls=np.empty(numbers.size, dtype=np.int32),
-        weight=np.empty(numbers.size, dtype=np.int64),
-        first=np.empty(numbers.size, dtype=np.int64),
-        last=np.empty(numbers.size, dtype=np.int64),
-    )
-    n_groups = group_values(keys, y, weight, np.full(rows.n_classes, -1), groups)
-    if n_groups < 2:
-        return np.empty(0)
-    is_cut = np.zeros(n_groups, dtype=np.bool_)
-    tally = Tally(*np.empty((4, rows.n_classes), dtype=np.int64))
-    ranges = Ranges(*np.empty((4, min(max_bins, n_groups)), dtype=np.int64))
-    split_groups(groups, n_groups, tally, rows.logs, best_passing, ranges, is_cut)
-    gaps = np.flatnonzero(is_cut)
-    below, above = _order_keys(groups.last[gaps]), _order_keys(groups.first[gaps + 1])
-    return midpoints(below.view(np.float64), above.view(np.float64))
+def _cut_column(rows: core.ClassedRows, best_passing: bool, max_bins: int, values: NDArray[Any]) -> NDArray[np.float64]:
+    numbers = np.ascontiguousarray(values, dtype=np.float64)
+    return midpoints(*core.find_gaps(rows, numbers, best_passing, max_bins))
 
 
-def _sort(numbers: NDArray[np.float64], load: IntArray) -> tuple[IntArray, IntArray]:
-    """Sorted keys of the numbers, and the load in the same order."""
-    counts = np.zeros((N_DIGITS, 2**DIGIT_BITS), dtype=np.int64)
-    keys = _order_keys(numbers.view(np.int64))
-    return sort_keys(keys, load, np.empty_like(keys), np.empty_like(load), counts)
-
-
-def _order_keys(bits: IntArray) -> IntArray:
-    """Turn the bits of floats into integers of the same order, or back."""
-    return bits ^ ((bits >> 63) & _ALL_BUT_SIGN)
-
-
-def _prepare_rows(y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> _Rows:
-    """Number the classes, turn weights into whole numbers of a unit that is a power of two, and tabulate logarithms."""
+def _prepare_rows(y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> core.ClassedRows:
+    """Number the classes, and turn weights into whole numbers of a unit that is a power of two."""
     codes, n_classes = _number_classes(np.asarray(y))
-    used: NDArray[np.intp] | slice = slice(None)
-    unit = 1.0
     if sample_weight is None:
-        weight = np.ones(codes.size, dtype=np.int64)
-    else:
-        total = float(np.sum(np.sort(sample_weight)))  # sorted, so that the order of rows cannot change the unit
-        if total >= 2.0**_BITS or (sample_weight != np.floor(sample_weight)).any():
-            unit = 2.0 ** (math.frexp(total)[1] - _BITS)
-        weight = np.rint(sample_weight / unit).astype(np.int64)
-        if not weight.all():
-            used = np.flatnonzero(weight)
-            weight, codes = weight[used], codes[used]
-    largest = int(weight.sum())
-    n_rows = max(largest * unit, 2.0)
-    scale = 2.0 ** (_BITS - math.frexp(n_rows * math.log2(n_rows))[1])
-    n_logs = largest + 1 if unit == 1.0 else 1
-    logs = Logs(np.zeros(min(n_logs, _LARGEST_TABLE), dtype=np.int64), unit, scale)
-    fill_logs(logs)
-    return _Rows(used, codes, weight, sample_weight is not None, n_classes, logs)
+        return core.ClassedRows(codes, None, n_classes)
+    unit = 1.0
+    total = float(np.sum(np.sort(sample_weight)))  # sorted, so that the order of rows cannot change the unit
+    if total >= 2.0**_BITS or (sample_weight != np.floor(sample_weight)).any():
+        unit = 2.0 ** (math.frexp(total)[1] - _BITS)
+    return core.ClassedRows(codes, np.rint(sample_weight / unit).astype(np.int64), n_classes, unit)
 
 
 def _number_classes(y: NDArray[Any]) -> tuple[NDArray[np.int32], int]:

@@ -2,7 +2,7 @@
 
 If every value of a batch is known, the log-joint is a sum of CPT rows, gathered in one operation. A batch with unknown
 values takes the other branch, which sums them out exactly by messages from the leaves to the roots, as
-`tanager.kernels.marginal` does, for all rows at once.
+`tanager.core.marginal_log_joint` does, for all rows at once.
 """
 
 from __future__ import annotations

@@ -6,10 +6,11 @@ merged once, whichever recipe asks first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from threading import Lock
-from typing import Any, NamedTuple
+from threading import Event, Lock
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,10 @@ from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.model import count_rows, pair_scores
 from tanager.training import Problem, make_problem
+
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class Rows(NamedTuple):
@@ -92,6 +97,7 @@ class Context:
     n_threads: int = 1
     verbose: int = 0
     _answers: _Answers = field(default_factory=_Answers, repr=False, compare=False)
+    _cancelled: Event = field(default_factory=Event, repr=False, compare=False)
 
     @property
     def n_features(self) -> int:
@@ -101,6 +107,30 @@ class Context:
     def with_options(self, **options: int) -> Context:
         """The same rows and answers with another number of threads, or with another verbosity."""
         return replace(self, **options)  # type: ignore[arg-type]
+
+    def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+        """Results of a function for each item, some found at the same time.
+
+        The core releases the interpreter lock, so threads suffice, and they share the context. If one fails or the
+        caller is interrupted, the others end at their next `check` and are waited for.
+        """
+        all_items = list(items)
+        if self.n_threads == 1 or len(all_items) < 2:
+            return [function(item) for item in all_items]
+        with ThreadPoolExecutor(min(self.n_threads, len(all_items))) as pool:
+            futures = [pool.submit(function, item) for item in all_items]
+            try:
+                return [future.result() for future in futures]
+            except BaseException:
+                self._cancelled.set()
+                for future in futures:
+                    future.cancel()
+                raise
+
+    def check(self, *_: Any) -> None:
+        """Raise a KeyboardInterrupt if others that work on the same rows have failed or were interrupted."""
+        if self._cancelled.is_set():
+            raise KeyboardInterrupt
 
     def scores(self, name: str) -> FloatArray:
         """Scores of all pairs of features, read-only float64[D, D] (see `tanager.model.pair_scores`)."""

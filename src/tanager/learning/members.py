@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from tanager._options import Options, ShortNames, check_choice, check_count
 from tanager.learning.context import Context
@@ -212,15 +211,12 @@ class EnsembleRecipe(Options):
         recipes = [Recipe(structure, self.parameters) for structure in structures]
         member_seeds = member_seeds[: len(recipes)]
         seeds = list(map(derived_seed, member_seeds))
-        # Kernels release the interpreter lock, so threads suffice; and they share the context.
-        parallel = Parallel(n_jobs=context.n_threads, require="sharedmem")
-        alone = context.with_options(n_threads=1)
+        alone, planned = context.with_options(n_threads=1), list(zip(recipes, seeds, strict=True))
         if self.is_joint:
-            layouts = parallel(delayed(recipe.lay_out)(alone, own) for recipe, own in zip(recipes, seeds, strict=True))
-            parameters = as_parameters(self.parameters)
-            fitted = parameters.learn(layouts, context, seeds[0], structures[0].forest)
+            layouts = context.map(lambda plan: plan[0].lay_out(alone, plan[1]), planned)
+            fitted = as_parameters(self.parameters).learn(layouts, context, seeds[0], structures[0].forest)
         else:
-            fitted = parallel(delayed(recipe.learn)(alone, own) for recipe, own in zip(recipes, seeds, strict=True))
+            fitted = context.map(lambda plan: plan[0].learn(alone, plan[1]), planned)
         return [Learned(*each) for each in zip(recipes, member_seeds, fitted, strict=True)]
 
     def used(self, n_rows: float) -> EnsembleRecipe:

@@ -38,6 +38,7 @@ from tanager.training import (
     Problem,
     Start,
     TrainingSettings,
+    TrainState,
     initial_state,
     keep_structure,
     structure_of,
@@ -253,6 +254,10 @@ class GradientDescent(Options):
         check_choice("optimiser", self.optimiser, ("selected", "dense"))
         self.resolved("start")
         _check_regularisers(self.regularisers)
+        kinds = [type(each) for each in self.all_regularisers()]
+        for kind in kinds:
+            if kinds.count(kind) > 1:
+                raise ValueError(f"{kind.__name__} is given twice: as an option and among regularisers, or twice there")
         pulling = [each for each in self.all_regularisers() if each.pulls_to_start]
         if len(pulling) > 1:
             raise ValueError(f"at most one regulariser can pull CPTs to where they start, got {pulling}")
@@ -307,7 +312,13 @@ class GradientDescent(Options):
         threads = {"n_threads": context.n_threads}
         start = self.resolved("start").train(layout, problem, loss, settings, seed, **threads)
         run: dict[str, Any] = {**threads, "start": None if start is None else start.cpts}
-        on_epoch = ProgressBar(settings.epochs) if context.verbose else None
+        bar = ProgressBar(settings.epochs) if context.verbose else None
+
+        def on_epoch(state: TrainState) -> None:
+            context.check()
+            if bar is not None:
+                bar(state)
+
         state = initial_state(layout, noise, phi, start)
         train(state, layout, problem, loss, settings, noise, on_epoch=on_epoch, **run)
         distribution = structure_of(state, layout)
@@ -316,7 +327,7 @@ class GradientDescent(Options):
             chosen = maximum_arborescence(layout.parent_sets, distribution.log_probabilities)
         if forest == "project":
             keep_structure(state, chosen)
-            train(state, layout, problem, loss, settings.for_refit(), noise, **run)
+            train(state, layout, problem, loss, settings.for_refit(), noise, on_epoch=context.check, **run)
         networks = split_networks(layout, state.theta.value, state.prior.value, chosen)
         if len(networks) == 1:
             return [Fitted(networks[0], distribution, state.history, state.path)]

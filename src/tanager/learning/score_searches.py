@@ -17,10 +17,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager import core
 from tanager._options import Options, ShortNames, check_choice, check_count, check_number, check_pair
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.kernels.moves import Annealing, Score, descends_from
 from tanager.learning.context import Context
 from tanager.learning.structures import (
     CANDIDATES,
@@ -31,7 +31,7 @@ from tanager.learning.structures import (
     other_features,
 )
 from tanager.model import Layout, make_layout
-from tanager.model.moves import MoveScorer, make_scorer
+from tanager.model.moves import Annealing, MoveScorer, Score, make_scorer
 from tanager.structure import ParentSets, fixed_parents, maximum_arborescence
 from tanager.training.schedules import geometric
 
@@ -289,7 +289,7 @@ def _climb(
     while queue:
         _, e, known_at = heapq.heappop(queue)
         slot = int(child[e])
-        if descends_from(parent[e], slot, parent, selected):
+        if core.descends_from(parent[e], slot, parent, selected):
             continue
         if known_at < n_moves:
             gain = scorer.score_with(slot, e, selected, log_joint) - score

@@ -16,14 +16,35 @@ import numpy as np
 
 from tanager._options import Options, ShortNames, check_number
 from tanager._types import FloatArray, IntArray
-from tanager.kernels.loss_terms import conditional_loss, margin_loss
+from tanager import core
 
 
-def _weights(sample_weight: FloatArray | None, n_rows: int) -> FloatArray:
-    return np.ones(n_rows, np.float32) if sample_weight is None else sample_weight
+Compiled = tuple[str, float, float, float, float]
+"""A loss of the compiled core: its kind ("margin" or "conditional"), and the weight of the negative log-likelihood,
+lambda, gamma and eta of the margin kind."""
 
 
-class NegativeLogLikelihood(Options):
+class CompiledLoss(Options):
+    """Base of the losses that the compiled core has built in."""
+
+    @property
+    def compiled(self) -> Compiled:
+        """The loss as the core takes it; training with it never calls back into Python."""
+        raise NotImplementedError
+
+    def __call__(
+        self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
+    ) -> tuple[float, FloatArray]:
+        """Mean loss of a batch, and its gradient with respect to ``log_joint``."""
+        values = np.ascontiguousarray(log_joint, np.float32)
+        weight = (
+            np.ones(len(y), np.float32) if sample_weight is None else np.ascontiguousarray(sample_weight, np.float32)
+        )
+        grad = np.empty_like(values)
+        return core.evaluate_loss(self.compiled, values, np.ascontiguousarray(y, np.int64), weight, grad), grad
+
+
+class NegativeLogLikelihood(CompiledLoss):
     """Negative log-likelihood of rows and classes, the generative loss.
 
     >>> import numpy as np
@@ -32,14 +53,13 @@ class NegativeLogLikelihood(Options):
     (1.3863, [[-1.0, 0.0]])
     """
 
-    def __call__(
-        self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
-    ) -> tuple[float, FloatArray]:
-        grad = np.empty_like(log_joint)
-        return margin_loss(log_joint, y, _weights(sample_weight, len(y)), (1.0, 0.0), 1.0, 1.0, grad), grad
+    @property
+    def compiled(self) -> Compiled:
+        """The loss as the core takes it."""
+        return ("margin", 1.0, 0.0, 1.0, 1.0)
 
 
-class ConditionalLikelihood(Options):
+class ConditionalLikelihood(CompiledLoss):
     """Negative conditional log-likelihood of the classes given the rows.
 
     >>> import numpy as np
@@ -48,14 +68,13 @@ class ConditionalLikelihood(Options):
     (1.3863, [[-0.75, 0.75]])
     """
 
-    def __call__(
-        self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
-    ) -> tuple[float, FloatArray]:
-        grad = np.empty_like(log_joint)
-        return conditional_loss(log_joint, y, _weights(sample_weight, len(y)), grad), grad
+    @property
+    def compiled(self) -> Compiled:
+        """The loss as the core takes it."""
+        return ("conditional", 0.0, 0.0, 1.0, 1.0)
 
 
-class Margin(Options):
+class Margin(CompiledLoss):
     """Probabilistic margin loss: a row whose log-margin over the best other class is below ``gamma`` pays the rest.
 
     Parameters
@@ -80,15 +99,13 @@ class Margin(Options):
         check_number("gamma", self.gamma, above=0)
         check_number("eta", self.eta, above=0)
 
-    def __call__(
-        self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
-    ) -> tuple[float, FloatArray]:
-        grad = np.empty_like(log_joint)
-        weight = _weights(sample_weight, len(y))
-        return margin_loss(log_joint, y, weight, (0.0, 1.0), self.gamma, self.eta, grad), grad
+    @property
+    def compiled(self) -> Compiled:
+        """The loss as the core takes it."""
+        return ("margin", 0.0, 1.0, float(self.gamma), float(self.eta))
 
 
-class Hybrid(Options):
+class Hybrid(CompiledLoss):
     """Negative log-likelihood plus ``lam`` times the margin loss; the loss of the paper's experiments.
 
     Parameters
@@ -115,12 +132,10 @@ class Hybrid(Options):
         check_number("gamma", self.gamma, above=0)
         check_number("eta", self.eta, above=0)
 
-    def __call__(
-        self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None = None
-    ) -> tuple[float, FloatArray]:
-        grad = np.empty_like(log_joint)
-        weight = _weights(sample_weight, len(y))
-        return margin_loss(log_joint, y, weight, (1.0, self.lam), self.gamma, self.eta, grad), grad
+    @property
+    def compiled(self) -> Compiled:
+        """The loss as the core takes it."""
+        return ("margin", 1.0, float(self.lam), float(self.gamma), float(self.eta))
 
 
 LOSSES = ShortNames(

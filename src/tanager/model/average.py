@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager._threads import Crew
+from tanager import core
 from tanager._types import FloatArray, IntArray, Tables
-from tanager.kernels.lanes import padded
-from tanager.kernels.log_joint import network_log_joint
-from tanager.model.network import Network, check_codes
-from tanager.model.wide_codes import wide_cards, wide_codes
+from tanager.model.layout import padded
+from tanager.model.network import Network, as_codes, check_codes
+from tanager.model.wide_codes import wide_cards
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,20 @@ class LogAverage:
 
         Each member sums out the unknown values of a row separately; the results are averaged.
         """
-        codes = check_codes(codes, self.tables.cards[: self.members[0].n_features])
-        log_joint = np.empty((len(codes), len(self.log_prior)))
-        is_complete = np.empty(len(codes), np.bool_)
-        with Crew(n_threads) as crew:
-            model = (self.theta, self.log_prior, self.tables)
-            wide = wide_codes(codes, self.pairs, self.tables.cards, crew)
-            crew.run(network_log_joint, crew.split(len(codes)), *model, wide, log_joint, is_complete)
-        if not is_complete.all():
-            part = np.ascontiguousarray(codes[~is_complete])
-            log_joint[~is_complete] = np.mean([member.log_joint(part) for member in self.members], axis=0)
+        array = as_codes(codes, self.members[0].n_features)
+        log_joint, incomplete = self._predictor.log_joint(array, n_threads)
+        if incomplete is not None:
+            check_codes(array, self.members[0].cards)
+            part = array[incomplete]
+            log_joint[incomplete] = np.mean([member.log_joint(part) for member in self.members], axis=0)
         return log_joint
+
+    @cached_property
+    def _predictor(self) -> core.Predictor:
+        return core.Predictor(self.theta, self.log_prior, tuple(self.tables), self.pairs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_predictor"}
 
 
 def average_networks(members: Sequence[Network]) -> LogAverage:

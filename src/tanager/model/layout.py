@@ -8,11 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from tanager._types import FloatArray, IntArray, Tables
-from tanager.kernels.lanes import padded
 from tanager.model.wide_codes import wide_cards
 from tanager.structure import ParentSets
 
 _BYTES_PER_ENTRY = 3 * np.dtype(np.float32).itemsize  # the parameter and Adam's two moments
+
+
+_LANES = 8  # floats that the core reads at a time, at most
+
+
+def padded(n_classes: int) -> int:
+    """Entries that lines of so many classes may be read by.
+
+    >>> padded(3), padded(26)
+    (8, 32)
+    """
+    return -(-n_classes // _LANES) * _LANES
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager import core
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.kernels.counting import count_tables, pair_information
 from tanager.model.layout import Layout, check_bytes
 from tanager.model.wide_codes import wide_codes
 
@@ -32,16 +32,21 @@ def table_log_frequencies(
     smoothing : float
         Added to every count.
     """
-    crew = crew or Crew()
-    arena = np.zeros(layout.size)
-    codes = wide_codes(codes, layout.pairs, layout.tables.cards, crew)
-    ranges = crew.split_by_cost(np.diff(layout.tables.ptr))
-    crew.run(count_tables, ranges, codes, y, np.asarray(weight, np.float64), layout.tables, arena)
-    arena += smoothing
+    arena = counts_of_cpts(layout, codes, y, weight, crew or Crew()) + smoothing
     for e in range(layout.parent_sets.n_candidates):
         table = layout.table(arena, e)
         table /= table.sum(axis=1, keepdims=True)
     return np.log(arena, out=arena)
+
+
+def counts_of_cpts(layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, crew: Crew) -> FloatArray:
+    """Weights of the rows summed in every cell of every candidate's CPT, as an arena of float64."""
+    counts = np.zeros(layout.size)
+    codes = wide_codes(codes, layout.pairs, layout.tables.cards, crew)
+    rows = (np.ascontiguousarray(codes), np.asarray(y, np.int64), np.asarray(weight, np.float64))
+    ranges = crew.split_by_cost(np.diff(layout.tables.ptr))
+    crew.run(core.count_cpts, ranges, *rows, layout.tables, counts, layout.n_classes)
+    return counts
 
 
 def conditional_mutual_information(
@@ -56,7 +61,7 @@ def conditional_mutual_information(
         "the counts of one pair of features would take",
         "lower max_bins or max_categories, or leave out features with many values",
     )
-    columns = np.ascontiguousarray(codes.T)
-    ranges = crew.split_by_cost(np.arange(n_features))
-    crew.run(pair_information, ranges, columns, y, np.asarray(weight, np.float64), cards, information)
+    columns, n_classes = np.ascontiguousarray(codes.T), int(y.max()) + 1
+    rows = (columns, np.asarray(y, np.int64), np.asarray(weight, np.float64))
+    crew.run(core.pair_information, crew.split_by_cost(np.arange(n_features)), *rows, cards, information, n_classes)
     return information

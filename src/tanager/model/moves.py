@@ -8,29 +8,45 @@ and Tschiatschek (2011, 2012), who keep the CPTs at maximum likelihood.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager import core
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.kernels.counting import count_tables
-from tanager.kernels.moves import (
-    Annealing,
-    Score,
-    Terms,
-    add_terms,
-    anneal,
-    candidate_score,
-    empty_log_joint,
-    log_frequencies,
-    move_scores,
-)
 from tanager.model.layout import Layout, check_bytes
-from tanager.model.maximum_likelihood import class_log_prior
+from tanager.model.maximum_likelihood import class_log_prior, counts_of_cpts
 from tanager.model.weights import count_rows
 
 _BYTES_PER_ENTRY = 16  # the counts, and two CPTs of logarithms
+
+
+class Terms(NamedTuple):
+    """Rows, and the CPTs that their terms are read from; arenas end in the zeros that unknown values read."""
+
+    theta: FloatArray  # float32: log-probabilities of all candidates' CPTs
+    own: FloatArray  # float32: the same, for the term of a row's own class; the row may be left out of the counts
+    columns: IntArray  # int32[D + 1, N]: codes, feature-major; zeros for the virtual feature
+    y: IntArray  # int64[N]
+    weight: FloatArray  # float64[N], summing to one
+    n_classes: int
+
+
+class Score(NamedTuple):
+    """The conditional log-likelihood, or the margin between the own class and the next, cut off at gamma."""
+
+    is_margin: bool
+    gamma: float
+
+
+class Annealing(NamedTuple):
+    """Moves to try one after the other, and what decides on those that lower the score."""
+
+    slot: IntArray  # int64[T]: the feature of each move
+    candidate: IntArray  # int64[T]: its new candidate
+    threshold: FloatArray  # float64[T]: a move is made if the score changes by at least this; not above zero
 
 
 @dataclass(frozen=True)
@@ -53,9 +69,9 @@ class MoveScorer:
 
     def log_joint(self, selected: IntArray) -> FloatArray:
         """Log-joint of the rows under a structure, float32[N, P], padded to whole lanes."""
-        log_joint = empty_log_joint(self.log_prior, len(self.terms.y))
+        log_joint = core.empty_log_joint(self.log_prior, len(self.terms.y))
         for slot, candidate in enumerate(selected):
-            add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, log_joint)
+            core.add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, log_joint)
         return log_joint
 
     def score_of(self, selected: IntArray, log_joint: FloatArray) -> float:
@@ -65,32 +81,36 @@ class MoveScorer:
     def score_with(self, slot: int, candidate: int, selected: IntArray, log_joint: FloatArray) -> float:
         """Score if one feature had another candidate."""
         base = self._without(slot, selected, log_joint)
-        return float(candidate_score(slot, candidate, self.terms, self.layout.tables, base, self.score))
+        return core.candidate_score(slot, candidate, self.terms, self.layout.tables, base, self.score)
 
     def all_scores(self, selected: IntArray, log_joint: FloatArray, crew: Crew) -> FloatArray:
         """Score with each candidate in place of the current one of its feature, float64[E]."""
         scores = np.empty(self.layout.parent_sets.n_candidates)
         ranges = crew.split_by_cost(np.diff(self.layout.tables.ptr))
-        crew.run(move_scores, ranges, self.terms, self.layout.tables, selected, log_joint, self.score, scores)
+        crew.run(core.move_scores, ranges, self.terms, self.layout.tables, selected, log_joint, self.score, scores)
         return scores
 
     def move(self, slot: int, candidate: int, selected: IntArray, log_joint: FloatArray) -> FloatArray:
         """Give a feature another candidate: changes ``selected`` and returns the new log-joint."""
         moved = self._without(slot, selected, log_joint)
-        add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, moved)
+        core.add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, moved)
         selected[slot] = candidate
         return moved
 
     def anneal(
         self, moves: Annealing, selected: IntArray, log_joint: FloatArray, best: IntArray, scores: FloatArray
     ) -> None:
-        """Try moves in turn; changes all arrays except ``moves`` (see `tanager.kernels.moves.anneal`)."""
-        anneal(moves, self.terms, self.layout.tables, selected, log_joint, self.score, best, scores)
+        """Try moves in turn; those that would close a cycle are passed over.
+
+        ``selected`` and ``log_joint`` follow the moves made; ``best`` is the best structure met. ``scores`` holds the
+        score now and the score of the best structure, which are both known at the start.
+        """
+        core.anneal(moves, self.terms, self.layout.tables, selected, log_joint, self.score, best, scores)
 
     def _without(self, slot: int, selected: IntArray, log_joint: FloatArray) -> FloatArray:
         """Copy of the log-joint without the terms of one feature."""
         base = log_joint.copy()
-        add_terms(slot, int(selected[slot]), -1.0, self.terms, self.layout.tables, base)
+        core.add_terms(slot, int(selected[slot]), -1.0, self.terms, self.layout.tables, base)
         return base
 
 
@@ -129,13 +149,12 @@ def make_scorer(
         "use candidates='screened' with a lower max_parents, or lower max_bins or max_categories",
     )
     crew, smoothing = crew or Crew(), float(smoothing)
-    counts = np.zeros(layout.size)
+    counts = counts_of_cpts(layout, codes, y, weight, crew)
     ranges = crew.split_by_cost(np.diff(layout.tables.ptr))
-    crew.run(count_tables, ranges, codes, y, np.asarray(weight, np.float64), layout.tables, counts)
 
     def logs(deducted: float) -> FloatArray:
         arena = np.zeros(layout.arena_size, np.float32)
-        crew.run(log_frequencies, ranges, counts, layout.tables, layout.n_classes, smoothing, deducted, arena)
+        crew.run(core.log_frequencies, ranges, counts, layout.tables, layout.n_classes, smoothing, deducted, arena)
         return arena
 
     theta = logs(0.0)
@@ -144,7 +163,7 @@ def make_scorer(
     scored = spread_rows(len(y), max_rows)
     columns = np.zeros((codes.shape[1] + 1, len(scored)), np.int32)
     columns[:-1] = codes[scored].T
-    share = weight[scored] / weight[scored].sum()
+    share = (weight[scored] / weight[scored].sum()).astype(np.float64)
     terms = Terms(theta, own, columns, y[scored].astype(np.int64), share, layout.n_classes)
     return MoveScorer(layout, terms, prior, score)
 

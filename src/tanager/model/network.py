@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager import core
 from tanager._threads import Crew
-from tanager._types import FloatArray, IntArray
-from tanager.kernels.chain_rule import fill_chain_terms
-from tanager.kernels.log_joint import network_log_joint
-from tanager.kernels.marginal import marginal_log_joint
-from tanager.kernels.messages import Forest
+from tanager._types import FloatArray, Forest, IntArray
 from tanager.model import queries
-from tanager.model.classifying import pays_to_shorten, settle_classes
 from tanager.model.dependence import OpenTables, draw_rows
 from tanager.model.evidence import Evidence, read_evidence
 from tanager.model.layout import Layout, make_layout
 from tanager.model.queries import Marginals, Target
-from tanager.model.wide_codes import wide_codes
 from tanager.structure import NO_PARENT, ParentSets, dependence_order, depth_first_order, find_cycle, members_of
 
 
@@ -110,33 +107,31 @@ class Network:
         parents form a cycle this is not possible, and terms that depend on an unknown value are left out. If features
         have two parents, CPTs with an unknown parent are averaged (see `tanager.model.dependence`).
         """
-        codes = check_codes(codes, self.layout.tables.cards[: self.n_features])
-        log_joint = np.empty((len(codes), self.n_classes))
-        is_complete = np.empty(len(codes), np.bool_)
-        model = (self.theta, self.log_prior, self.layout.tables)
-        with Crew(n_threads) as crew:
-            wide = self._with_pairs(codes, crew)
-            crew.run(network_log_joint, crew.split(len(codes)), *model, wide, log_joint, is_complete)
-        if not is_complete.all():
-            self._sum_out(np.flatnonzero(~is_complete), codes, log_joint, n_threads)
+        array = as_codes(codes, self.n_features)
+        log_joint, incomplete = self._predictor.log_joint(array, n_threads)
+        if incomplete is not None:
+            check_codes(array, self.cards)
+            self._sum_out(incomplete, array, log_joint, n_threads)
         return log_joint
 
     def predict(self, codes: IntArray, n_threads: int = 1) -> NDArray[np.int64]:
         """Number of the most probable class of each row, the first if tied; unknown values as in `log_joint`."""
-        if not pays_to_shorten(self.layout, len(codes)):
-            return self.log_joint(codes, n_threads).argmax(axis=1)
-        codes = check_codes(codes, self.layout.tables.cards[: self.n_features])
-        with Crew(n_threads) as crew:
-            wide = self._with_pairs(codes, crew)
-            classes, is_settled = settle_classes(self.layout, self.theta, self.log_prior, wide, crew)
-        if not is_settled.all():
-            left = np.flatnonzero(~is_settled)
-            classes[left] = self.log_joint(codes[left], n_threads).argmax(axis=1)
+        array = as_codes(codes, self.n_features)
+        classes, incomplete = self._predictor.classes(array, n_threads)
+        if incomplete is not None:
+            check_codes(array, self.cards)
+            classes[incomplete] = self.log_joint(array[incomplete], n_threads).argmax(axis=1)
         return classes
 
-    def _with_pairs(self, codes: IntArray, crew: Crew) -> IntArray:
-        """The codes, and beside them those of pairs of features that are parents together."""
-        return wide_codes(codes, self.layout.pairs, self.layout.tables.cards, crew) if self.has_pairs else codes
+    @cached_property
+    def _predictor(self) -> core.Predictor:
+        """The compiled form, which is checked once; rows with a code that is unknown or out of range are left to us."""
+        pairs = np.ascontiguousarray(self.layout.pairs, np.int64)
+        return core.Predictor(self.theta, self.log_prior, tuple(self.layout.tables), pairs)
+
+    # The compiled form belongs to the level of instructions of one machine.
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_predictor"}
 
     def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray, n_threads: int) -> None:
         """Fill in the given rows and sum out their unknown values."""
@@ -147,7 +142,7 @@ class Network:
         forest = self.forest()
 
         def sum_out(lo: int, hi: int) -> None:
-            marginal_log_joint(rows[lo:hi], forest, codes, log_joint)
+            core.marginal_log_joint(rows[lo:hi], forest, codes, log_joint)
 
         with Crew(n_threads) as crew:
             crew.run(sum_out, crew.split(len(rows)))
@@ -177,7 +172,7 @@ class Network:
             return np.stack([tables.terms(i, evidence.codes) for i in range(self.n_features)], axis=1)
         terms = np.empty((evidence.n_rows, self.n_features, self.n_classes))
         with Crew(n_threads) as crew:
-            crew.run(fill_chain_terms, crew.split(evidence.n_rows), self.forest(), evidence.codes, terms)
+            crew.run(core.fill_chain_terms, crew.split(evidence.n_rows), self.forest(), evidence.codes, terms)
         return terms
 
     def marginals(
@@ -385,26 +380,29 @@ class Network:
         return self.forest(), read_evidence(self.cards, self.n_classes, codes, classes)
 
 
-def check_codes(codes: ArrayLike, cards: IntArray) -> IntArray:
-    """Codes as a C-contiguous array that kernels can read: one column for each feature, none out of range.
+def as_codes(codes: ArrayLike, n_features: int) -> IntArray:
+    """Codes as a C-contiguous array of whole numbers with one column for each feature."""
+    array = np.ascontiguousarray(codes)
+    if array.ndim != 2 or array.shape[1] != n_features or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"codes must be whole numbers of shape (N, {n_features}), got {array.dtype} of shape {array.shape}"
+        )
+    return array
+
+
+def check_codes(codes: IntArray, cards: IntArray) -> None:
+    """Refuse codes that are neither a value of their feature nor unknown.
 
     Examples
     --------
-    >>> check_codes([[0, 3]], np.array([2, 3]))
-    array([[0, 3]])
-    >>> check_codes([[0, 4]], np.array([2, 3]))
+    >>> check_codes(np.array([[0, 4]]), np.array([2, 3]))
     Traceback (most recent call last):
         ...
     ValueError: row 0, feature 1: code 4 is outside 0 to 3, where 3 is unknown
     """
-    array = np.ascontiguousarray(codes)
-    if array.ndim != 2 or array.shape[1] != len(cards) or array.dtype.kind not in "iu":
+    outside = np.argwhere((codes < 0) | (codes > cards))
+    if outside.size:
+        n, i = outside[0].tolist()
         raise ValueError(
-            f"codes must be whole numbers of shape (N, {len(cards)}), got {array.dtype} of shape {array.shape}"
+            f"row {n}, feature {i}: code {codes[n, i]} is outside 0 to {cards[i]}, where {cards[i]} is unknown"
         )
-    if (array > cards).any() or (array.dtype.kind == "i" and array.size and array.min() < 0):
-        n, i = np.argwhere((array < 0) | (array > cards))[0].tolist()
-        raise ValueError(
-            f"row {n}, feature {i}: code {array[n, i]} is outside 0 to {cards[i]}, where {cards[i]} is unknown"
-        )
-    return array

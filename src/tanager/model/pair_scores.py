@@ -13,10 +13,9 @@ import numpy as np
 from tanager._options import check_choice
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.kernels.moves import Score
 from tanager.model.layout import make_layout
 from tanager.model.maximum_likelihood import conditional_mutual_information
-from tanager.model.moves import make_scorer
+from tanager.model.moves import Score, make_scorer
 from tanager.structure import NO_PARENT, ParentSets
 
 _MOST_ROWS = 5000  # enough to rank pairs by their gain

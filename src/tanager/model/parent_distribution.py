@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import FloatArray
-from tanager.kernels.parents import parent_probabilities
+from tanager.core import parent_probabilities
 from tanager.structure import ParentSets, members_of
 
 _LEAST = 1e-12

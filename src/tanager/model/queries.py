@@ -14,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._threads import Crew
-from tanager._types import FloatArray, IntArray
-from tanager.kernels.completions import complete_most_probably, draw_completions
-from tanager.kernels.messages import Forest
-from tanager.kernels.probabilities import fill_class_joint, fill_marginals, fill_pair_joint
+from tanager._types import FloatArray, Forest, IntArray
+from tanager.core import (
+    complete_most_probably,
+    draw_completions,
+    fill_class_joint,
+    fill_marginals,
+    fill_pair_joint,
+)
 from tanager.model.evidence import Evidence
 
 CLASS = "class"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tanager import core
 from tanager._threads import Crew
 from tanager._types import IntArray
-from tanager.kernels.pairs import widen_codes
 
 
 def wide_cards(cards: IntArray, pairs: IntArray) -> IntArray:
@@ -40,5 +40,5 @@ def wide_codes(codes: IntArray, pairs: IntArray, cards: IntArray, crew: Crew | N
         return codes
     crew = crew or Crew()
     wide = np.empty((len(codes), codes.shape[1] + len(pairs)), np.min_scalar_type(int(cards.max())))
-    crew.run(widen_codes, crew.split(len(codes)), codes, pairs, cards, wide)
+    crew.run(core.widen_codes, crew.split(len(codes)), codes, pairs, cards, wide)
     return wide

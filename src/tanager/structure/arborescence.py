@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.kernels.arborescence import best_forest
+from tanager.core import best_forest
 from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
 

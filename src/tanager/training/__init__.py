@@ -7,14 +7,14 @@ from tanager.training.parent_path import ParentPath
 from tanager.training.problem import Problem, make_problem
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import Start, TrainState, initial_state, keep_structure, structure_of
-from tanager.training.step import Batch, StepInfo, Stepper
+from tanager.training.step import Schedule, StepInfo, Stepper
 
 __all__ = [
-    "Batch",
     "History",
     "Noise",
     "ParentPath",
     "Problem",
+    "Schedule",
     "Start",
     "StepInfo",
     "Stepper",

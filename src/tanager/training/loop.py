@@ -6,17 +6,20 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tanager._threads import Crew
 from tanager.losses import Loss
 from tanager.model import Layout
-from tanager.training.noise import GumbelStream, Noise
+from tanager.training.noise import DropoutStream, GumbelStream, Noise
 from tanager.training.problem import Problem
 from tanager.training.regularisers import FeatureCpts, Run
 from tanager.training.schedules import geometric
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import TrainState, structure_of
-from tanager.training.step import Batch, Stepper
+from tanager.training.step import Schedule, StepInfo, Stepper
+
+
+_MOST_DRAWS = 4_000_000  # Gumbel noise that is held at a time, 32 MB
 
 
 class TrainingDivergedError(ArithmeticError):
@@ -60,43 +63,46 @@ def train(
     gumbel = GumbelStream(noise, layout.parent_sets.n_candidates)
     run = Run(problem, layout, noise, start)
     hooks = [regulariser.prepare(run) for regulariser in settings.regularisers]
+    has_dropout = any("dropout" in hook.actions for hook in hooks)
+    uniform = DropoutStream(noise, layout.parent_sets.n_features) if has_dropout else None
     if state.epoch == 0:
         state.path.record(0, settings.epochs, structure_of(state, layout))
-    with Crew(n_threads) as crew:
-        stepper = Stepper(layout, loss, settings, problem.batch_size, crew, hooks)
-        while state.epoch < settings.epochs:
-            rate, tau = float(rates[state.epoch]), float(taus[state.epoch])
-            mean_loss, mean_error = _run_epoch(state, problem, stepper, noise, gumbel, (rate, tau))
-            if not math.isfinite(mean_loss):
-                raise TrainingDivergedError(
-                    f"the loss is {mean_loss} in epoch {state.epoch + 1}: lower learning_rate, lam or gamma, or check "
-                    "the gradient of a loss of your own"
-                )
-            state.epoch += 1
-            structure = structure_of(state, layout)
-            entropy = structure.mean_entropy()
-            state.history.append(loss=mean_loss, error=mean_error, entropy=entropy, learning_rate=rate, tau=tau)
-            state.path.record(state.epoch, settings.epochs, structure)
-            if on_epoch is not None:
-                on_epoch(state)
+    stepper = Stepper(state, layout, problem, loss, settings, hooks, n_threads)
+    while state.epoch < settings.epochs:
+        schedule = Schedule(float(rates[state.epoch]), float(taus[state.epoch]))
+        rows = problem.epoch_rows(noise, state.epoch)
+        info = _run_epoch(state, stepper, rows.reshape(-1, problem.batch_size), gumbel, uniform, schedule)
+        if not math.isfinite(info.loss):
+            raise TrainingDivergedError(
+                f"the loss is {info.loss} in epoch {state.epoch + 1}: lower learning_rate, lam or gamma, or check "
+                "the gradient of a loss of your own"
+            )
+        state.epoch += 1
+        structure = structure_of(state, layout)
+        rate, tau = schedule
+        entropy = structure.mean_entropy()
+        state.history.append(loss=info.loss, error=info.error, entropy=entropy, learning_rate=rate, tau=tau)
+        state.path.record(state.epoch, settings.epochs, structure)
+        if on_epoch is not None:
+            on_epoch(state)
     return state
 
 
 def _run_epoch(
     state: TrainState,
-    problem: Problem,
     stepper: Stepper,
-    noise: Noise,
+    batches: NDArray[np.int64],
     gumbel: GumbelStream,
-    schedule: tuple[float, float],
-) -> tuple[float, float]:
-    """One pass over the rows with one learning rate and tau; returns the mean loss and error of its steps."""
-    order = None if problem.is_full_batch else noise.permutation(state.epoch, len(problem.y))
-    seen = np.zeros(2)
-    for k in range(problem.n_steps):
-        rows = problem.batch_rows(order, k)
-        weight = None if problem.weight is None else problem.weight[rows]
-        batch = Batch(problem.codes, rows, problem.y[rows], weight)
-        seen += stepper.step(state, batch, gumbel.at(state.step), *schedule)
-    mean_loss, mean_error = seen / problem.n_steps
-    return float(mean_loss), float(mean_error)
+    uniform: DropoutStream | None,
+    schedule: Schedule,
+) -> StepInfo:
+    """Take the steps of an epoch, as many at a time as their noise leaves room for; batches [n_steps, B] are rows."""
+    n_steps, n_at_once = len(batches), max(1, _MOST_DRAWS // len(state.phi.value))
+    loss = error = 0.0
+    for first in range(0, n_steps, n_at_once):
+        rows = batches[first : first + n_at_once]
+        draws = None if uniform is None else uniform.steps(state.step, len(rows))
+        info = stepper.run(rows.reshape(-1), gumbel.steps(state.step, len(rows)), draws, schedule)
+        share = len(rows) / n_steps
+        loss, error = loss + share * info.loss, error + share * info.error
+    return StepInfo(loss, error)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +33,12 @@ class Noise:
 
     seed: int
 
+    @cached_property
+    def _key(self) -> NDArray[Any]:
+        return np.random.SeedSequence(self.seed).generate_state(2, np.uint64)
+
     def _generator(self, stream: int, position: int) -> np.random.Generator:
-        key = np.random.SeedSequence(self.seed).generate_state(2, np.uint64)
-        return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, stream, position]))
+        return np.random.Generator(np.random.Philox(key=self._key, counter=[0, 0, stream, position]))
 
     def initial(self, size: int, spread: float) -> FloatArray:
         """Initial parameters, float32[size], uniform over [-spread, spread]."""
@@ -62,12 +67,16 @@ class StepStream:
         self._number = -1
         self._block: FloatArray = np.empty((0, 0))
 
-    def at(self, step: int) -> FloatArray:
-        """Draws of one step."""
-        number, line = divmod(step, _STEPS_OF_BLOCK)
-        if number != self._number:
-            self._number, self._block = number, self._draw_block(number)
-        return self._block[line]
+    def steps(self, first: int, n_steps: int) -> FloatArray:
+        """Draws of so many steps from one on, a line for each."""
+        parts = []
+        while n_steps > 0:
+            number, line = divmod(first, _STEPS_OF_BLOCK)
+            if number != self._number:
+                self._number, self._block = number, self._draw_block(number)
+            parts.append(self._block[line : line + n_steps])
+            first, n_steps = first + len(parts[-1]), n_steps - len(parts[-1])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 class GumbelStream(StepStream):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tanager._types import FloatArray, IntArray
 from tanager.model import count_rows
+from tanager.training.noise import Noise
 
 _MOST_MERGED_STEPS = 50
 
@@ -40,11 +41,11 @@ class Problem:
     n_counted: float
     n_ordered: NDArray[np.int64] | None = None
 
-    def batch_rows(self, order: NDArray[np.int64] | None, step: int) -> NDArray[np.int64]:
-        """Rows of one step of an epoch; without an order they are all rows, as they lie."""
-        if order is None:
-            return np.arange(len(self.y))
-        return order[step * self.batch_size : (step + 1) * self.batch_size]
+    def epoch_rows(self, noise: Noise, epoch: int) -> NDArray[np.int64]:
+        """Rows of the batches of an epoch, one batch after the other; an incomplete last batch is left out."""
+        if self.is_full_batch:
+            return np.tile(np.arange(len(self.y)), self.n_steps)
+        return noise.permutation(epoch, len(self.y))[: self.n_steps * self.batch_size]
 
     @property
     def is_full_batch(self) -> bool:
@@ -85,7 +86,8 @@ def make_problem(
         return Problem(merged_codes, y[row].astype(np.int64), merged.astype(np.float32), n_steps, len(row), n_counted)
     size = min(batch_size, len(y))
     single = None if weight is None else weight.astype(np.float32)
-    return Problem(np.ascontiguousarray(codes), y.astype(np.int64, copy=False), single, len(y) // size, size, n_counted)
+    codes, y = np.ascontiguousarray(codes), np.ascontiguousarray(y, np.int64)
+    return Problem(codes, y, single, len(y) // size, size, n_counted)
 
 
 def _number_rows(codes: IntArray, y: IntArray, most: int) -> NDArray[np.int64] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import FloatArray, Moments
-from tanager.kernels.normalise import normalise_tables
+from tanager import core
 from tanager.model import Layout, ParentDistribution
 from tanager.training.history import History
 from tanager.training.noise import Noise
@@ -72,7 +72,7 @@ def initial_state(
     if start is not None:
         prior = start.prior.copy()
         _copy_to_candidates(start.cpts, layout, theta)
-    normalise_tables(theta, layout.tables, layout.n_classes)
+    core.normalise_cpts(theta, layout.tables, layout.n_classes)
     prior -= np.log(np.exp(prior).sum())
     n_candidates = layout.parent_sets.n_candidates
     return TrainState(

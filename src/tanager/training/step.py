@@ -1,4 +1,7 @@
-"""One step of training: draw a structure, read its log-joint, ask the loss, and descend (section 3.2 of the paper)."""
+"""Steps of training: draw a structure, read its log-joint, ask the loss, and descend (section 3.2 of the paper).
+
+The compiled core takes all steps of an epoch in one call. It calls back for a loss or a regulariser of the user's.
+"""
 
 from __future__ import annotations
 
@@ -9,176 +12,187 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager._threads import Crew
-from tanager._types import Descent, FloatArray, IntArray, Pull, Tables
-from tanager.kernels.arborescence import sample_forest
-from tanager.kernels.batch import gather_batch
-from tanager.kernels.lanes import aligned_zeros, padded
-from tanager.kernels.log_joint import batch_log_joint
-from tanager.kernels.loss_terms import error_share
-from tanager.kernels.pairs import fill_pair_lines
-from tanager.kernels.parents import descend_phi, phi_gradient, sample_parents
-from tanager.kernels.update import rest_after, update_prior, update_tables
+from tanager import core
+from tanager._types import FloatArray, IntArray
 from tanager.losses import Loss
+from tanager.losses.builtin import Compiled, CompiledLoss
 from tanager.model import Layout
+from tanager.training.problem import Problem
 from tanager.training.regularisers import Hooks
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import TrainState
 
-
-class Batch(NamedTuple):
-    """Rows of a step."""
-
-    codes: IntArray  # all rows, int[N, D]
-    rows: NDArray[np.int64]  # which of them, int64[B]
-    y: IntArray  # int64[B]
-    weight: FloatArray | None  # float32[B]
+_CALLBACK: Compiled = ("callback", 0.0, 0.0, 1.0, 1.0)
 
 
 class StepInfo(NamedTuple):
-    """Loss and error of a step."""
+    """Mean loss and error of the batches of some steps."""
 
     loss: float
     error: float
 
 
+class Schedule(NamedTuple):
+    """What the steps of an epoch share."""
+
+    rate: float  # learning rate of CPTs and prior
+    tau: float  # temperature of the straight-through softmax
+
+
 class Stepper:
-    """Takes the steps of one training run; owns scratch arrays and each thread's share, but no state."""
+    """Takes the steps of one training run, and changes its state in place.
+
+    Parameters
+    ----------
+    state : TrainState
+    layout : Layout
+    problem : Problem
+    loss : Loss
+    settings : TrainingSettings
+    hooks : sequence of Hooks
+        Of the regularisers, prepared for this run.
+    n_threads : int
+        Has no influence on the result.
+    """
 
     def __init__(
         self,
+        state: TrainState,
         layout: Layout,
+        problem: Problem,
         loss: Loss,
         settings: TrainingSettings,
-        batch_size: int,
-        crew: Crew | None = None,
         hooks: Sequence[Hooks] = (),
+        n_threads: int = 1,
     ) -> None:
-        self._layout = layout
-        self._loss = loss
-        self._settings = settings
-        self._crew = crew or Crew()
-        n_slots, n_candidates = layout.parent_sets.n_features, layout.parent_sets.n_candidates
-        self._n_members = np.float32(layout.n_members)
-        parents = layout.parent_sets.parents
-        self._parent_slot = np.where(parents < 0, n_slots, parents).astype(np.int64)
-        self._hooks = hooks
-        self._pull = _only_pull(hooks)
-        # Kernels work on whole lanes of classes and on rows by fours; the padding stays zero.
-        n_rows, width = padded(batch_size, multiple=4), padded(layout.n_classes)
-        self._batch = np.zeros((len(layout.tables.cards), n_rows), np.int32)
-        self._pairs = layout.pairs
-        self._padded_log_joint = aligned_zeros((n_rows, width), np.float32)
-        self._padded_grad = aligned_zeros((n_rows, width), np.float32)
-        self._shape = (batch_size, layout.n_classes)
-        self._equal_weight = np.ones(batch_size, np.float32)
-        self._selected = np.empty(n_slots, np.int64)
-        self._soft = np.empty(n_candidates)
-        self._weight_gradient = np.zeros(n_candidates)
-        self._phi_gradient = np.empty(n_candidates)
-        self._slot_ranges = self._crew.split_by_cost(_slot_costs(layout.tables, n_rows * width, settings.optimiser))
-        self._row_ranges = self._crew.split(batch_size)
+        self._state = state
+        self._phi_rate = settings.structure_learning_rate
+        self._callbacks = _callbacks(state, layout, loss, hooks)
+        self._trainer = core.Trainer(
+            theta=tuple(state.theta),
+            prior=tuple(state.prior),
+            phi=tuple(state.phi),
+            last=state.last,
+            updates=state.updates,
+            cpts=tuple(layout.tables),
+            pairs=np.ascontiguousarray(layout.pairs, np.int64),
+            codes=problem.codes,
+            y=problem.y,
+            weight=problem.weight,
+            batch_size=problem.batch_size,
+            n_members=layout.n_members,
+            adam=tuple(settings.adam),
+            is_dense=settings.optimiser == "dense",
+            loss=_compiled(loss),
+            actions=_actions(layout, settings, hooks),
+            n_threads=n_threads,
+        )
 
-    def step(
-        self,
-        state: TrainState,
-        batch: Batch,
-        noise: FloatArray,
-        rate: float,
-        tau: float,
+    @property
+    def selected(self) -> NDArray[np.int64]:
+        """Candidate of each slot in the structure that the last step drew."""
+        selected: NDArray[np.int64] = self._trainer.selected
+        return selected
+
+    def run(
+        self, rows: NDArray[np.int64], gumbel: FloatArray, uniform: FloatArray | None, schedule: Schedule
     ) -> StepInfo:
-        """Change ``state`` by one step.
+        """Take some steps.
 
         Parameters
         ----------
-        state : TrainState
-        batch : Batch
-        noise : float64 array of shape (E,)
+        rows : int64 array of shape (n_steps * B,)
+            Rows of the batches, one batch after the other.
+        gumbel : float64 array of shape (n_steps, E)
             Gumbel noise.
-        rate : float
-            Learning rate of the CPTs.
-        tau : float
-            Temperature of the straight-through softmax.
+        uniform : float64 array of shape (n_steps, S) or None
+            Uniform draws, which decide which parents are dropped; only needed with dropout.
+        schedule : Schedule
         """
-        grad, info = self.loss_gradient(state, batch, noise, tau)
-        self._descend(state, grad, rate, tau)
-        return info
-
-    def loss_gradient(
-        self, state: TrainState, batch: Batch, noise: FloatArray, tau: float
-    ) -> tuple[FloatArray, StepInfo]:
-        """Draw the structure and return the gradient of the loss with respect to the log-joint, float32[B, C]."""
-        tables = self._layout.tables
-        if self._settings.samples_forests:
-            sample_forest(state.phi.value, noise, tables.ptr, self._parent_slot, tau, self._selected, self._soft)
-        else:
-            sample_parents(state.phi.value, noise, tables.ptr, tau, self._selected, self._soft)
-        for hook in self._hooks:
-            hook.change_structure(state.step, tables, self._selected, self._soft)
-        # Each member has the prior, and the sum over all members is divided by their number below.
-        prior = state.prior.value * self._n_members
-        arguments = (state.theta.value, prior, tables, self._selected, self._batch, self._padded_log_joint)
-
-        def read(lo: int, hi: int) -> None:
-            gather_batch(lo, hi, batch.codes, batch.rows, self._batch)
-            if len(self._pairs):
-                fill_pair_lines(self._pairs, tables.cards, self._batch[:, lo:hi])
-            batch_log_joint(lo, hi, *arguments)
-
-        self._crew.run(read, self._row_ranges)
-        n_rows, n_classes = self._shape
-        log_joint = self._padded_log_joint[:n_rows, :n_classes] / self._n_members
-        value, grad = self._loss(log_joint, batch.y, batch.weight)
-        if np.shape(grad) != self._shape:
-            raise ValueError(
-                f"the gradient of the loss must have the shape {self._shape} of log_joint, got {np.shape(grad)}"
-            )
-        if not np.isfinite(grad).all():
-            value = math.nan  # kernels treat tiny gradients, and NaN with them, as zero, which would hide it
-        weight = self._equal_weight if batch.weight is None else batch.weight
-        return grad, StepInfo(float(value), error_share(log_joint, batch.y, weight))
-
-    def _descend(self, state: TrainState, grad: FloatArray, rate: float, tau: float) -> None:
-        """Pass the gradient on to CPTs, prior and phi, and take a step of Adam on each."""
-        tables, settings = self._layout.tables, self._settings
-        n_rows, n_classes = self._shape
-        np.divide(grad, self._n_members, out=self._padded_grad[:n_rows, :n_classes], casting="same_kind")
-        state.step += 1
-        for hook in self._hooks:
-            hook.move_cpts(state.theta.value, tables, self._selected, rate, self._run_over_slots)
-        is_dense = settings.optimiser == "dense"
-        descent = Descent(
-            state.step, state.last, state.updates, rate, settings.adam, is_dense, rest_after(settings.adam.beta1)
+        info = self._trainer.run(
+            step=self._state.step,
+            rows=rows,
+            gumbel=gumbel,
+            uniform=uniform,
+            rate=schedule.rate,
+            tau=schedule.tau,
+            phi_rate=self._phi_rate,
+            callbacks=self._callbacks,
         )
-        draw = (state.theta, tables, self._selected, self._batch, self._padded_grad, n_classes)
-        self._crew.run(update_tables, self._slot_ranges, *draw, descent, self._weight_gradient, self._pull)
-        update_prior(state.prior, self._padded_grad, state.step, rate, settings.adam)
-        if not self._layout.parent_sets.is_fixed:
-            phi_gradient(self._weight_gradient, self._soft, tables.ptr, tau, self._phi_gradient)
-            for hook in self._hooks:
-                hook.add_phi_gradient(state.phi.value, self._phi_gradient)
-            descend_phi(state.phi, self._phi_gradient, state.step, settings.structure_learning_rate, settings.adam)
-
-    def _run_over_slots(self, kernel: Callable[..., None], *arguments: Any) -> None:
-        self._crew.run(kernel, self._slot_ranges, *arguments)
+        self._state.step += len(gumbel)
+        return StepInfo(*info)
 
 
-def _only_pull(hooks: Sequence[Hooks]) -> Pull:
-    """The quadratic term of the loss that a regulariser adds, or one of weight zero."""
+def _actions(layout: Layout, settings: TrainingSettings, hooks: Sequence[Hooks]) -> dict[str, Any]:
+    """What the compiled step does for the regularisers and for the settings."""
+    actions: dict[str, Any] = {}
+    for hook in hooks:
+        for name in actions.keys() & hook.actions.keys():
+            raise ValueError(f"at most one regulariser of a run can have the action {name!r}")
+        actions |= hook.actions
     pulls = [hook.pull for hook in hooks if hook.pull is not None]
     if len(pulls) > 1:
         raise ValueError("at most one regulariser of a run can pull the CPTs to a goal by a term of the loss")
-    return pulls[0] if pulls else Pull(np.zeros(0, np.float32), np.zeros(1, np.int64), 0.0)
+    if pulls:
+        actions["pull"] = tuple(pulls[0])
+    if settings.samples_forests:
+        parents = layout.parent_sets.parents
+        actions["forest_parents"] = np.where(parents < 0, layout.parent_sets.n_features, parents).astype(np.int64)
+    return actions
 
 
-def _slot_costs(tables: Tables, batch_entries: int, optimiser: str) -> FloatArray:
-    """What a step on each slot's CPTs costs, up to a factor.
+def _callbacks(state: TrainState, layout: Layout, loss: Loss, hooks: Sequence[Hooks]) -> dict[str, Callable[..., Any]]:
+    """Functions that the compiled step calls, each taking all hooks that override it."""
+    called: dict[str, Callable[..., Any]] = {}
+    if _compiled(loss) is _CALLBACK:
+        called["loss"] = _checked(loss)
+    theta, phi, cpts = state.theta.value, state.phi.value, layout.tables
+    if changing := [hook for hook in hooks if _overrides(hook, "change_structure")]:
 
-    All candidates are read with all rows, and all CPTs come from memory; then one CPT of the slot is updated, or all of
-    them with dense Adam. The weights are measured, in nanoseconds.
-    """
-    cells = np.diff(tables.offset)
-    n_candidates = np.diff(tables.ptr)
-    of_slot = np.add.reduceat(cells, tables.ptr[:-1])
-    moved = of_slot if optimiser == "dense" else of_slot / n_candidates
-    return 0.07 * batch_entries * n_candidates + 0.15 * of_slot + 1.5 * moved
+        def change_structure(step: int, selected: IntArray, soft: FloatArray) -> None:
+            for hook in changing:
+                hook.change_structure(step, cpts, selected, soft)
+
+        called["change_structure"] = change_structure
+    if moving := [hook for hook in hooks if _overrides(hook, "move_cpts")]:
+
+        def move_cpts(selected: IntArray, rate: float) -> None:
+            for hook in moving:
+                hook.move_cpts(theta, cpts, selected, rate)
+
+        called["move_cpts"] = move_cpts
+    if adding := [hook for hook in hooks if _overrides(hook, "add_phi_gradient")]:
+
+        def add_phi_gradient(gradient: FloatArray) -> None:
+            for hook in adding:
+                hook.add_phi_gradient(phi, gradient)
+
+        called["add_phi_gradient"] = add_phi_gradient
+    return called
+
+
+def _compiled(loss: Loss) -> Compiled:
+    """The loss as the core takes it; one of the user's, also one derived from a built-in one, is called back."""
+    if isinstance(loss, CompiledLoss) and type(loss).__call__ is CompiledLoss.__call__:
+        return loss.compiled
+    return _CALLBACK
+
+
+def _overrides(hook: Hooks, method: str) -> bool:
+    return getattr(type(hook), method) is not getattr(Hooks, method)
+
+
+def _checked(loss: Loss) -> Callable[..., tuple[float, FloatArray]]:
+    """A loss of the user's, with its gradient as the core reads it."""
+
+    def evaluate(log_joint: FloatArray, y: IntArray, weight: FloatArray | None) -> tuple[float, FloatArray]:
+        value, grad = loss(log_joint, y, weight)
+        if np.shape(grad) != log_joint.shape:
+            raise ValueError(
+                f"the gradient of the loss must have the shape {log_joint.shape} of log_joint, got {np.shape(grad)}"
+            )
+        gradient = np.ascontiguousarray(grad, np.float32)
+        # A gradient that is not finite must not go unseen where the loss itself is.
+        return (float(value) if np.isfinite(gradient).all() else math.nan), gradient
+
+    return evaluate

@@ -1,5 +1,6 @@
 """What a regulariser may do: a sixth one, written here, takes each of the hooks; the five others keep the contract."""
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -92,30 +93,27 @@ class TestHooks:
         assert orphaned.network.parents[2] == -1
 
     def test_drawn_cpts_can_be_moved(self):
-        rates, ranges = [], []
+        rates, drawn = [], []
 
         class Flatten(Hooks):
             """Takes drawn CPTs half of the way to no preference among values."""
 
-            def move_cpts(self, theta, tables, selected, rate, run):
+            def move_cpts(self, theta, tables, selected, rate):
                 rates.append(rate)
-                run(self.flatten, theta, tables, selected)
-
-            def flatten(self, lo, hi, theta, tables, selected):
-                ranges.append((lo, hi))
-                for e in selected[lo:hi]:
+                drawn.append(selected)
+                for e in selected:
                     theta[tables.offset[e] : tables.offset[e + 1]] *= 0.5
 
         flat = Sixth(1.0, lambda run: Flatten())
         plain, flattened = learn(), learn(flat)
         np.testing.assert_allclose(rates, np.repeat(np.geomspace(0.1, 1e-4, 5), N_STEPS // 5))
-        assert ranges == [(0, 3)] * N_STEPS
+        assert len({tuple(selected) for selected in drawn}) > 2
+        assert all((SETS.ptr[:-1] <= selected).all() and (selected < SETS.ptr[1:]).all() for selected in drawn)
         spread = [np.mean([np.ptp(cpt, axis=1).mean() for cpt in log_cpts(fitted)]) for fitted in (plain, flattened)]
         assert spread[1] < 0.5 * spread[0]
-        ranges.clear()
         assert_same(learn(flat, context=a_context(n_threads=3)), flattened)
-        assert len(set(ranges)) > 1
-        assert sum(hi - lo for lo, hi in ranges) == 3 * N_STEPS
+        assert len(drawn) == 2 * N_STEPS
+        np.testing.assert_array_equal(drawn[:N_STEPS], drawn[N_STEPS:])
 
     def test_cpts_can_be_pulled_by_a_term_of_the_loss(self):
         goal = np.log(np.array([[0.7, 0.1], [0.1, 0.2], [0.2, 0.7]], np.float32))
@@ -155,6 +153,59 @@ class TestHooks:
         np.testing.assert_allclose(np.abs(fitted.distribution.phi[[2, 4, 5]]), 0.1 * N_STEPS, rtol=0.05)
 
 
+class Recording(Hooks):
+    """Keeps the very arrays that it is given, also beyond the end of training."""
+
+    def __init__(self):
+        self.arrays = []
+
+    def change_structure(self, step, tables, selected, soft):
+        self.arrays += [selected, soft]
+
+    def move_cpts(self, theta, tables, selected, rate):
+        self.arrays += [theta, selected]
+
+    def add_phi_gradient(self, phi, gradient):
+        self.arrays += [phi, gradient]
+
+
+def test_arrays_that_a_hook_keeps_outlive_training():
+    recording = Recording()
+    assert_same(learn(Sixth(1.0, lambda run: recording)), learn())
+    gc.collect()
+    assert len(recording.arrays) == 6 * N_STEPS
+    for array in recording.arrays:
+        assert np.isfinite(array).all()
+
+
+def test_a_structure_changed_to_candidates_of_other_features_is_refused():
+    class Wild(Hooks):
+        def change_structure(self, step, tables, selected, soft):
+            selected[0] = self.candidate
+
+    for candidate in (-1, 1, 5, 6, 2**40):
+        Wild.candidate = candidate
+        with pytest.raises(ValueError, match="a regulariser has selected a candidate of another feature"):
+            learn(Sixth(1.0, lambda run: Wild()))
+
+
+@pytest.mark.parametrize("name", ["change_structure", "move_cpts", "add_phi_gradient"])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_error_in_a_hook_is_raised(name, n_threads):
+    class Tired(Hooks):
+        n_calls = 0
+
+    def fail(self, *arguments):
+        self.n_calls += 1
+        if self.n_calls == 5:
+            raise KeyError("tired")
+
+    setattr(Tired, name, fail)
+    with pytest.raises(KeyError, match="tired"):
+        learn(Sixth(1.0, lambda run: Tired()), context=a_context(n_threads=n_threads))
+    assert_same(learn(context=a_context(n_threads=n_threads)), learn())
+
+
 def pulling(run):
     hooks = Hooks()
     hooks.pull = Pull(*FeatureCpts.zeros(run.layout), 1.0)
@@ -166,6 +217,15 @@ def test_two_pulls_are_refused(second):
     learn(Sixth(1.0, pulling))
     with pytest.raises(ValueError, match="at most one regulariser of a run can pull the CPTs to a goal"):
         learn(Sixth(1.0, pulling), second)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(ParentDropout, "dropout"), (Shrinkage, "shrinkage"), (Smoothness, "smoothness"), (SizePenalty, "size_cost")],
+)
+def test_two_of_a_built_in_kind_are_refused(kind, name):
+    with pytest.raises(ValueError, match=f"at most one regulariser of a run can have the action '{name}'"):
+        learn(kind(0.1), kind(0.2))
 
 
 class TestPreparing:

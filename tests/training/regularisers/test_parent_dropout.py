@@ -1,7 +1,5 @@
 """Parent dropout: which CPTs are read, which parameters move."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -10,27 +8,12 @@ from tanager.losses import NegativeLogLikelihood
 from tanager.model import make_layout
 from tanager.model.joint import join_layouts
 from tanager.structure import ParentSets, fixed_parents
-from tanager.training import Batch, Noise, Stepper, TrainingSettings, initial_state, make_problem
+from tanager.training import Noise, Schedule, Stepper, TrainingSettings, initial_state, make_problem, train
 from tanager.training.noise import DropoutStream
-from tanager.training.regularisers import ParentDropout, Run
+from tanager.training.regularisers import Hooks, ParentDropout, Regulariser, Run
 
 SETS = ParentSets.from_lists([[-1], [-1, 0], [-1, 0, 1]], order=[0, 1, 2])
 ALWAYS, NEVER = 0.0, 1.0  # uniform draws that are below, or above, every probability
-
-
-@dataclass(frozen=True)
-class FixedNoise(Noise):
-    """Noise whose uniform draws are the same in every step."""
-
-    uniform: tuple[float, ...] = ()
-
-    def uniform_block(self, block, n_slots):
-        assert len(self.uniform) == n_slots
-        return np.tile(self.uniform, (64, 1))
-
-
-def prepare(dropout, layout, noise, codes, y):
-    return dropout.prepare(Run(make_problem(codes, y, None, 8), layout, noise))
 
 
 def take_step(uniform, sets=SETS):
@@ -38,10 +21,11 @@ def take_step(uniform, sets=SETS):
     layout = make_layout(sets, [2, 3, 2], 2)
     state = initial_state(layout, Noise(0))
     codes, y = np.random.default_rng(0).integers(0, 2, (8, 3)).astype(np.uint8), np.arange(8) % 2
-    hooks = [] if uniform is None else [prepare(ParentDropout(0.5), layout, FixedNoise(0, uniform), codes, y)]
-    stepper = Stepper(layout, NegativeLogLikelihood(), TrainingSettings(), 8, hooks=hooks)
-    gumbel = np.array([0.0, 0.0, 9.0, 0.0, 0.0, 9.0][: sets.n_candidates])
-    stepper.step(state, Batch(codes, np.arange(8), y, None), gumbel, rate=0.1, tau=1.0)
+    problem = make_problem(codes, y, None, 8, may_merge=False)
+    hooks = [] if uniform is None else [ParentDropout(0.5).prepare(Run(problem, layout, Noise(0)))]
+    stepper = Stepper(state, layout, problem, NegativeLogLikelihood(), TrainingSettings(), hooks)
+    gumbel = np.array([[0.0, 0.0, 9.0, 0.0, 0.0, 9.0][: sets.n_candidates]])
+    stepper.run(np.arange(8), gumbel, None if uniform is None else np.array([uniform]), Schedule(0.1, 1.0))
     return state
 
 
@@ -63,23 +47,39 @@ def test_a_feature_without_such_a_cpt_keeps_its_parent():
 
 
 def test_parents_are_dropped_with_the_given_probability():
-    draws = np.array([DropoutStream(Noise(1), 50).at(step) for step in range(100)])
+    draws = DropoutStream(Noise(1), 50).steps(0, 100)
     assert abs((draws < 0.2).mean() - 0.2) < 0.02
 
 
-def test_the_hook_drops_by_the_draws_of_its_step():
+class Watching(Regulariser):
+    """Notes the structure of every step, after dropout."""
+
+    def prepare(self, run):
+        class Notes(Hooks):
+            def change_structure(self, step, tables, selected, soft):
+                STRUCTURES.append((step, selected.copy(), soft.copy()))
+
+        return Notes()
+
+
+STRUCTURES = []
+
+
+def test_training_drops_by_the_draws_of_each_step():
     layout = make_layout(SETS, [2, 3, 2], 2)
-    codes, y = np.zeros((8, 3), np.uint8), np.arange(8) % 2
-    hook = prepare(ParentDropout(0.3), layout, Noise(4), codes, y)
-    stream, last = DropoutStream(Noise(4), 3), np.array([0, 2, 5])
-    n_dropped = 0
-    for step in range(200):
-        selected, soft = last.copy(), np.full(6, 0.5)
-        hook.change_structure(step, layout.tables, selected, soft)
-        is_dropped = stream.at(step) < 0.3
-        np.testing.assert_array_equal(selected, np.where(is_dropped, [0, 1, 3], last))
-        n_dropped += is_dropped[1:].sum()
-    assert abs(n_dropped / 400 - 0.3) < 0.06
+    problem = make_problem(np.zeros((8, 3), np.uint8), np.arange(8) % 2, None, 4, may_merge=False)
+    state, last = initial_state(layout, Noise(4)), np.array([0, 2, 5])
+    state.phi.value[:] = -50.0
+    state.phi.value[last] = 50.0
+    plan = TrainingSettings(epochs=100, structure_learning_rate=0.0, regularisers=(ParentDropout(0.3), Watching()))
+    STRUCTURES.clear()
+    train(state, layout, problem, NegativeLogLikelihood(), plan, Noise(4))
+    is_dropped = DropoutStream(Noise(4), 3).steps(0, 200) < 0.3
+    assert [step for step, _, _ in STRUCTURES] == list(range(200))
+    for dropped, (_, selected, soft) in zip(is_dropped, STRUCTURES, strict=True):
+        np.testing.assert_array_equal(selected, np.where(dropped, [0, 1, 3], last))
+        np.testing.assert_allclose(np.add.reduceat(soft, SETS.ptr[:-1]), ~dropped)
+    assert abs(is_dropped[:, 1:].mean() - 0.3) < 0.06
 
 
 def test_added_cpts_are_never_drawn_and_the_others_keep_their_phi():

@@ -9,7 +9,7 @@ from tanager import GradientDescent, NaiveBayesStart, TANClassifier
 from tanager.losses import ConditionalLikelihood, Hybrid
 from tanager.model import make_layout
 from tanager.structure import ParentSets, fixed_parents, naive_bayes
-from tanager.training import Batch, Noise, Stepper, TrainingSettings, initial_state, make_problem, train
+from tanager.training import Noise, Schedule, Stepper, TrainingSettings, initial_state, make_problem, train
 from tanager.training.regularisers import FeatureCpts, Ridge, Run
 
 CARDS, N_CLASSES = [3, 2, 4], 3
@@ -52,7 +52,7 @@ def test_the_gradient_of_the_ridge_is_added_to_selected_cpts():
     rng = np.random.default_rng(1)
     start = FeatureCpts.zeros(layout)
     start.value[:] = rng.normal(size=len(start.value))
-    problem = make_problem(codes, y, None, 8)
+    problem = make_problem(codes, y, None, 8, may_merge=False)
     chosen = np.array([0, 2, 3])
     moved = {}
     for ridge in (0.0, 4.0):
@@ -62,8 +62,8 @@ def test_the_gradient_of_the_ridge_is_added_to_selected_cpts():
         state.phi.value[chosen] = 50.0
         before = state.theta.value.copy()
         hooks = [Ridge(ridge).prepare(Run(problem, layout, Noise(0), start))]
-        stepper = Stepper(layout, Hybrid(), plan, 8, hooks=hooks)
-        stepper.step(state, Batch(codes, np.arange(8), y, None), np.zeros(5), rate=1e-3, tau=1.0)
+        stepper = Stepper(state, layout, problem, Hybrid(), plan, hooks)
+        stepper.run(np.arange(8), np.zeros((1, 5)), None, Schedule(1e-3, 1.0))
         moved[ridge] = state.theta.mean / 0.1  # after one step the first moment is a tenth of the gradient
     difference = moved[4.0] - moved[0.0]
     for feature, candidate in enumerate(chosen):

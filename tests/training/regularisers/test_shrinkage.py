@@ -9,9 +9,10 @@ from tanager import GradientDescent
 from tanager.losses import Hybrid
 from tanager.model import make_layout, table_log_frequencies
 from tanager.structure import ParentSets, fixed_parents, naive_bayes
-from tanager.training import Noise, TrainingSettings, initial_state, make_problem, train
+from tanager.training import Noise, Schedule, Stepper, TrainingSettings, initial_state, make_problem, train
 from tanager.training.regularisers import Run, Shrinkage
 from tanager.training.regularisers.shrinkage import count_features
+from tests.oracles import model_oracle, regulariser_oracle
 
 CARDS = [3, 2, 4]
 
@@ -45,12 +46,20 @@ def test_a_step_takes_drawn_cpts_with_a_parent_a_share_of_the_way_to_their_goals
     layout = make_layout(ParentSets.from_lists([[-1], [-1, 0], [-1, 1]]), CARDS, 2)
     problem = make_problem(codes, y, None, 10)
     hook = Shrinkage(2.5).prepare(Run(problem, layout, Noise(0)))
-    theta = np.random.default_rng(0).normal(size=layout.arena_size).astype(np.float32)
-    expected, goals = theta.copy(), count_features(problem, layout)
-    hook.move_cpts(theta, layout.tables, np.array([0, 2, 3]), 0.1, lambda kernel, *arguments: kernel(0, 3, *arguments))
-    cpt = layout.table(expected, 2)
-    cpt += 0.25 * (goals.value[goals.offset[1] : goals.offset[2]].reshape(1, 2, 2) - cpt)
-    np.testing.assert_allclose(theta, expected, atol=1e-6)
+    state, goals = initial_state(layout, Noise(0)), count_features(problem, layout)
+    before = state.theta.value.copy()
+    # The loss has no gradient, so that nothing else moves the CPTs, which are then normalised.
+    stepper = Stepper(state, layout, problem, lambda log_joint, y, w: (0.0, 0 * log_joint), TrainingSettings(), [hook])
+    stepper.run(np.arange(10), np.array([[0.0, 0.0, 99.0, 99.0, 0.0]]), None, Schedule(0.1, 1.0))
+    assert stepper.selected.tolist() == [0, 2, 3]
+    goal = goals.value[goals.offset[1] : goals.offset[2]].reshape(2, 2)
+    expected = regulariser_oracle.shrunk(layout.table(before, 2), goal, 0.25)
+    assert np.abs(expected - layout.table(before, 2)).max() > 0.01
+    np.testing.assert_allclose(
+        layout.table(state.theta.value, 2), model_oracle.log_softmax_table(expected), rtol=0, atol=1e-6
+    )
+    for e in (0, 1, 3, 4):
+        np.testing.assert_allclose(layout.table(state.theta.value, e), layout.table(before, e), atol=1e-6)
 
 
 def test_strong_shrinkage_leaves_naive_bayes():

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tanager import GradientDescent, TANClassifier
-from tanager.kernels.pulls import smooth_tables
 from tanager.model import make_layout
 from tanager.structure import ParentSets
-from tanager.training import Noise, make_problem
+from tanager.training import Noise, Schedule, Stepper, TrainingSettings, initial_state, make_problem
 from tanager.training.regularisers import Run, Smoothness
+from tests.oracles import model_oracle, regulariser_oracle
 
 CARDS = [3, 2, 4]
 
@@ -23,28 +23,37 @@ def a_run(n_ordered):
     return Run(replace(problem, n_ordered=n_ordered), layout, Noise(0))
 
 
-def move(hook, theta, layout):
-    selected = np.array([0, 2, 3])
-    hook.move_cpts(theta, layout.tables, selected, 0.1, lambda kernel, *arguments: kernel(0, 3, *arguments))
+def moved(run, *hooks):
+    """CPTs before and after a step on candidates 0, 2 and 3; the loss has no gradient, so nothing else moves them."""
+    state = initial_state(run.layout, Noise(0))
+    state.theta.value[: run.layout.size] = np.random.default_rng(0).normal(size=run.layout.size)
+    before, no_loss = state.theta.value.copy(), lambda log_joint, y, w: (0.0, np.zeros_like(log_joint))
+    stepper = Stepper(state, run.layout, run.problem, no_loss, TrainingSettings(), hooks)
+    rows, noise = np.arange(run.problem.batch_size), np.array([[0.0, 0.0, 99.0, 99.0, 0.0]])
+    stepper.run(rows, noise, None, Schedule(0.1, 1.0))
+    assert stepper.selected.tolist() == [0, 2, 3]
+    return before, state.theta.value
 
 
 def test_a_step_exchanges_the_rate_times_the_strength_of_the_difference():
     run = a_run(np.array([3, 0, 2]))
-    theta = np.random.default_rng(0).normal(size=run.layout.arena_size).astype(np.float32)
-    expected = theta.copy()
-    smooth_tables(0, 3, expected, run.layout.tables, np.array([0, 2, 3]), np.array([3, 0, 2, 0]), 0.1 * 1.5)
-    before = theta.copy()
-    move(Smoothness(1.5).prepare(run), theta, run.layout)
-    np.testing.assert_array_equal(theta, expected)
-    assert not np.array_equal(theta, before)
+    before, after = moved(run, Smoothness(1.5).prepare(run))
+    for child, (e, n_parent) in enumerate([(0, 2), (2, 3), (3, 0)]):
+        cpt = run.layout.table(before, e)
+        expected = regulariser_oracle.smoothed(cpt, [3, 0, 2][child], n_parent, 0.1 * 1.5)
+        assert np.abs(expected - cpt).max() > 0.01
+        np.testing.assert_allclose(
+            run.layout.table(after, e), model_oracle.log_softmax_table(expected), rtol=0, atol=2e-6
+        )
+    for e in (1, 4):
+        np.testing.assert_array_equal(run.layout.table(after, e), run.layout.table(before, e))
 
 
 def test_nothing_moves_where_no_feature_has_an_order():
     run = a_run(None)
-    theta = np.random.default_rng(0).normal(size=run.layout.arena_size).astype(np.float32)
-    before = theta.copy()
-    move(Smoothness(1.5).prepare(run), theta, run.layout)
-    np.testing.assert_array_equal(theta, before)
+    _, expected = moved(run)
+    _, after = moved(run, Smoothness(1.5).prepare(run))
+    np.testing.assert_array_equal(after, expected)
 
 
 def roughness(clf, feature):

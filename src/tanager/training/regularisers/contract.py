@@ -7,8 +7,8 @@ and add to the gradient of phi. It is prepared once for a run and may keep what 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from tanager._types import FloatArray, IntArray, Pull, Tables
 from tanager.model import Layout
 from tanager.training.noise import Noise
 from tanager.training.problem import Problem
-
-RunKernel = Callable[..., None]
-"""Called with a kernel and its arguments; runs it over all slots, on all threads."""
 
 
 class FeatureCpts(NamedTuple):
@@ -45,7 +42,14 @@ class Run(NamedTuple):
 
 
 class Hooks:
-    """What a prepared regulariser does in each step; a subclass overrides what it needs."""
+    """What a prepared regulariser does in each step; a subclass overrides what it needs.
+
+    The built-in regularisers are part of the compiled step and only tell it their ``actions``. Methods that a subclass
+    overrides are called back from it in every step, which costs some microseconds each.
+    """
+
+    actions: Mapping[str, Any] = {}
+    """Actions of the compiled step, by name (see ``src/core/bind_training.cpp``)."""
 
     pull: Pull | None = None
     """A quadratic term of the loss of the CPTs. At most one regulariser of a run can have one."""
@@ -53,7 +57,7 @@ class Hooks:
     def change_structure(self, step: int, tables: Tables, selected: IntArray, soft: FloatArray) -> None:
         """Change the drawn structure in place, after sampling: the candidate of each slot, and the soft weights."""
 
-    def move_cpts(self, theta: FloatArray, tables: Tables, selected: IntArray, rate: float, run: RunKernel) -> None:
+    def move_cpts(self, theta: FloatArray, tables: Tables, selected: IntArray, rate: float) -> None:
         """Move the drawn CPTs in place, before the step of Adam; ``rate`` is the learning rate."""
 
     def add_phi_gradient(self, phi: FloatArray, gradient: FloatArray) -> None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tanager._options import check_number
-from tanager._types import FloatArray, IntArray, Tables
-from tanager.kernels.parents import drop_parents
+from tanager._types import FloatArray
 from tanager.model import Layout, make_layout
-from tanager.training.noise import DropoutStream
 from tanager.training.regularisers.contract import Hooks, Regulariser, Run
 
 
@@ -51,15 +49,7 @@ class ParentDropout(Regulariser):
         return make_layout(new, layout.cards, layout.n_classes, layout.n_members), wider
 
     def prepare(self, run: Run) -> Hooks:
-        """Hooks for one training run."""
-        return _Dropping(self.probability, DropoutStream(run.noise, run.layout.parent_sets.n_features))
-
-
-class _Dropping(Hooks):
-    def __init__(self, probability: float, stream: DropoutStream) -> None:
-        self._probability = probability
-        self._stream = stream
-
-    def change_structure(self, step: int, tables: Tables, selected: IntArray, soft: FloatArray) -> None:
-        is_dropped = self._stream.at(step) < self._probability
-        drop_parents(is_dropped, tables, len(tables.cards) - 1, selected, soft)
+        """Hooks for one training run; the uniform draws that decide come with each epoch."""
+        hooks = Hooks()
+        hooks.actions = {"dropout": float(self.probability)}
+        return hooks

@@ -12,11 +12,9 @@ import math
 import numpy as np
 
 from tanager._options import check_number
-from tanager._types import FloatArray, IntArray, Tables
-from tanager.kernels.pulls import shrink_tables
 from tanager.model import Layout
 from tanager.training.problem import Problem
-from tanager.training.regularisers.contract import FeatureCpts, Hooks, Regulariser, Run, RunKernel
+from tanager.training.regularisers.contract import FeatureCpts, Hooks, Regulariser, Run
 
 _LARGEST_SHARE = 1.0  # above it a step would go beyond its goal
 
@@ -41,16 +39,10 @@ class Shrinkage(Regulariser):
 
     def prepare(self, run: Run) -> Hooks:
         """Hooks for one training run."""
-        return _Shrinking(self.strength, count_features(run.problem, run.layout))
-
-
-class _Shrinking(Hooks):
-    def __init__(self, strength: float, goals: FeatureCpts) -> None:
-        self._strength = strength
-        self._goals = goals
-
-    def move_cpts(self, theta: FloatArray, tables: Tables, selected: IntArray, rate: float, run: RunKernel) -> None:
-        run(shrink_tables, theta, tables, selected, *self._goals, rate * self._strength)
+        hooks = Hooks()
+        goals = count_features(run.problem, run.layout)
+        hooks.actions = {"shrinkage": (*goals, float(self.strength))}
+        return hooks
 
 
 def count_features(problem: Problem, layout: Layout) -> FeatureCpts:

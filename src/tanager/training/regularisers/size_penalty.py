@@ -15,7 +15,6 @@ import numpy as np
 
 from tanager._options import check_number
 from tanager._types import FloatArray
-from tanager.kernels.parents import parent_probabilities, phi_gradient
 from tanager.model import Layout
 from tanager.training.regularisers.contract import Hooks, Regulariser, Run
 
@@ -35,45 +34,22 @@ class SizePenalty(Regulariser):
 
     def prepare(self, run: Run) -> Hooks:
         """Hooks for one training run."""
-        return ExpectedSize(run.layout, self.weight)
+        hooks = Hooks()
+        hooks.actions = {"size_cost": size_cost(run.layout, self.weight)}
+        return hooks
 
 
-class ExpectedSize(Hooks):
-    """The term and its gradient for one layout.
-
-    Parameters
-    ----------
-    layout : Layout
-    weight : float
+def size_cost(layout: Layout, weight: float) -> FloatArray:
+    """What the probability of each candidate costs, float64[E]: ``weight R_e / sum_i max_e R_e``.
 
     Examples
     --------
     >>> from tanager.model import make_layout
     >>> from tanager.structure import ParentSets
     >>> layout = make_layout(ParentSets.from_lists([[-1], [-1, 0]]), [3, 3], n_classes=2)
-    >>> term = ExpectedSize(layout, weight=2.0)
-    >>> float(term.value(np.zeros(3))), term.gradient(np.zeros(3)).tolist()
-    (1.5, [0.0, -0.25, 0.25])
+    >>> size_cost(layout, weight=2.0)
+    array([0.5, 0.5, 1.5])
     """
-
-    def __init__(self, layout: Layout, weight: float) -> None:
-        self._ptr = layout.tables.ptr
-        sizes = np.diff(layout.tables.offset)
-        self._cost = weight * sizes / np.maximum.reduceat(sizes, self._ptr[:-1]).sum()
-        self._probabilities = np.empty(len(sizes))
-
-    def value(self, phi: FloatArray) -> float:
-        """Weight times the expected size, as a share of the largest."""
-        parent_probabilities(phi, self._ptr, self._probabilities)
-        return float(self._cost @ self._probabilities)
-
-    def gradient(self, phi: FloatArray) -> FloatArray:
-        """Gradient with respect to phi, float64[E]."""
-        parent_probabilities(phi, self._ptr, self._probabilities)
-        gradient = np.empty_like(self._cost)
-        phi_gradient(self._cost, self._probabilities, self._ptr, 1.0, gradient)
-        return gradient
-
-    def add_phi_gradient(self, phi: FloatArray, gradient: FloatArray) -> None:
-        """Add the gradient of the term."""
-        gradient += self.gradient(phi)
+    sizes = np.diff(layout.tables.offset)
+    cost: FloatArray = weight * sizes / np.maximum.reduceat(sizes, layout.tables.ptr[:-1]).sum()
+    return cost

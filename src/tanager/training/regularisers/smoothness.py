@@ -12,9 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from tanager._options import check_number
-from tanager._types import FloatArray, IntArray, Tables
-from tanager.kernels.pulls import smooth_tables
-from tanager.training.regularisers.contract import Hooks, Regulariser, Run, RunKernel
+from tanager.training.regularisers.contract import Hooks, Regulariser, Run
 
 _LARGEST_SHARE = 0.2  # above it diffusion over two axes is no longer stable
 
@@ -41,18 +39,9 @@ class Smoothness(Regulariser):
 
     def prepare(self, run: Run) -> Hooks:
         """Hooks for one training run; they do nothing if no feature has an order."""
-        n_ordered = run.problem.n_ordered
-        if n_ordered is None:
-            return Hooks()
-        of_columns = np.zeros(len(run.layout.tables.cards), np.int64)
-        of_columns[: len(n_ordered)] = n_ordered
-        return _Smoothing(self.strength, of_columns)
-
-
-class _Smoothing(Hooks):
-    def __init__(self, strength: float, n_ordered: IntArray) -> None:
-        self._strength = strength
-        self._n_ordered = n_ordered  # int64[D + P + 1]: how many of the first values of each column are in order
-
-    def move_cpts(self, theta: FloatArray, tables: Tables, selected: IntArray, rate: float, run: RunKernel) -> None:
-        run(smooth_tables, theta, tables, selected, self._n_ordered, rate * self._strength)
+        hooks, n_ordered = Hooks(), run.problem.n_ordered
+        if n_ordered is not None:
+            of_columns = np.zeros(len(run.layout.tables.cards), np.int64)
+            of_columns[: len(n_ordered)] = n_ordered
+            hooks.actions = {"smoothness": (of_columns, float(self.strength))}
+        return hooks

@@ -1,0 +1,44 @@
+// Bindings of counting.h.
+#include "border.h"
+#include "counting.h"
+
+namespace tanager {
+
+void bind_counting(nb::module_& m) {
+    m.def(
+        "count_cpts",
+        [](Index lo, Index hi, nb::handle codes, nb::handle y, nb::handle weight, nb::handle cpts, nb::handle counts,
+           Index n_classes) {
+            require(n_classes >= 1, "n_classes must be at least 1");
+            const Cpts places = cpts_of(cpts, n_classes);
+            const Codes x = codes_of(codes, "codes", places.n_columns());
+            const auto labels = view<const Index>(y, "y", x.rows);
+            const auto weights = view<const double>(weight, "weight", x.rows);
+            const auto out = view<double>(counts, "counts", places.offset[places.offset.size - 1]);
+            require_range(lo, hi, places.n_slots());
+            require_below(labels, n_classes, "y");
+            nb::gil_scoped_release release;
+            count_cpts(lo, hi, x, labels, weights, places, n_classes, out);
+        },
+        nb::arg("lo"), nb::arg("hi"), nb::arg("codes"), nb::arg("y"), nb::arg("weight"), nb::arg("cpts"),
+        nb::arg("counts"), nb::arg("n_classes"));
+    m.def(
+        "pair_information",
+        [](Index lo, Index hi, nb::handle columns, nb::handle y, nb::handle weight, nb::handle cards,
+           nb::handle information, Index n_classes) {
+            const Codes x = codes_of(columns, "columns");
+            const auto labels = view<const Index>(y, "y", x.columns);
+            const auto weights = view<const double>(weight, "weight", x.columns);
+            const auto sizes = view<const Index>(cards, "cards", x.rows);
+            const auto out = matrix<double>(information, "information", x.rows, x.rows);
+            require_range(lo, hi, x.rows);
+            require_below(labels, n_classes, "y");
+            for (const Index card : sizes) require(card >= 1, "cards must be at least 1");
+            nb::gil_scoped_release release;
+            pair_information(lo, hi, x, labels, weights, sizes, n_classes, out);
+        },
+        nb::arg("lo"), nb::arg("hi"), nb::arg("columns"), nb::arg("y"), nb::arg("weight"), nb::arg("cards"),
+        nb::arg("information"), nb::arg("n_classes"));
+}
+
+}  // namespace tanager
