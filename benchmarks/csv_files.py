@@ -28,7 +28,7 @@ def extra_folder() -> Path | None:
     return folder if os.environ.get("TANAGER_DATA") and folder.is_dir() else None
 
 
-def read_table(path: Path) -> tuple[pd.DataFrame, pd.Series]:
+def read_rows(path: Path) -> tuple[pd.DataFrame, pd.Series]:
     """Features and classes of a file whose last column is the class."""
     frame = pd.read_csv(path, na_values="?")
     y = frame.pop(frame.columns[-1])
@@ -37,14 +37,14 @@ def read_table(path: Path) -> tuple[pd.DataFrame, pd.Series]:
 
 def read_adult(folder: Path) -> Split:
     """Census data with UCI's split."""
-    X, y = read_table(folder / "adult.csv.gz")
+    X, y = read_rows(folder / "adult.csv.gz")
     is_train = X.pop("split") == "train"
     return Split(X[is_train], y[is_train], X[~is_train], y[~is_train])
 
 
 def read_kddcup99(folder: Path) -> Split:
     """Network connections; the test file has services and attacks that the training file does not have."""
-    train, test = (read_table(folder / f"kddcup99_{part}.csv.gz") for part in ("10pct_train", "corrected_test"))
+    train, test = (read_rows(folder / f"kddcup99_{part}.csv.gz") for part in ("10pct_train", "corrected_test"))
     return Split(*train, *test)
 
 

@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
-from benchmarks.csv_files import Split, as_categories, extra_folder, read_adult, read_kddcup99, read_table
+from benchmarks.csv_files import Split, as_categories, extra_folder, read_adult, read_kddcup99, read_rows
 from benchmarks.data import error_percent
 from benchmarks.records import Row, Section
 from benchmarks.timing import Timing, ratio, time_in_turns, time_once
@@ -26,7 +26,7 @@ from tanager.learning import PRESETS
 
 def _read_mushroom(folder: Path) -> Split:
     """Mushrooms; every third is a test row."""
-    X, y = read_table(folder / "mushroom.csv.gz")
+    X, y = read_rows(folder / "mushroom.csv.gz")
     is_test = np.arange(len(y)) % 3 == 0
     return Split(X[~is_test], y[~is_test], X[is_test], y[is_test])
 

@@ -67,8 +67,8 @@ def _compiler() -> Iterator[None]:
     found = importlib.util.find_spec("ziglang")
     if found is None or found.origin is None:
         sys.exit(
-            "tanager: there is no C++ compiler (c++, g++ or clang++) on the path, and the package ziglang, which has one, "
-            "is not installed. Install either: a compiler of your system, or pip install ziglang."
+            "tanager: there is no C++ compiler (c++, g++ or clang++) on the path, and the package ziglang, which has "
+            "one, is not installed. Install a compiler of your system, or pip install ziglang."
         )
     print(
         "tanager: there is no C++ compiler here, so zig's compiles the core; this takes some minutes", file=sys.stderr

@@ -31,7 +31,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 @dataclass
 class Model:
-    """A random model with random rows. Tables are normalised, as the package keeps them, to single precision."""
+    """A random model with random rows. Cpts are normalised, as the package keeps them, to single precision."""
 
     parent_sets: ParentSets
     cards: list[int]
@@ -83,7 +83,7 @@ class Model:
         return arena
 
     def tables(self):
-        """Tables of all candidates as float64 arrays."""
+        """Cpts of all candidates as float64 arrays."""
         return self.split(self.theta)
 
     def split(self, arena):

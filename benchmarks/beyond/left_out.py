@@ -12,10 +12,9 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from tanager import GradientDescent, TANClassifier, TANEnsembleClassifier
-from tanager import core
+from tanager import GradientDescent, TANClassifier, TANEnsembleClassifier, core
 from tanager._types import FloatArray
-from tanager.data import as_table
+from tanager.data import as_frame
 from tanager.estimators.inputs import encode_training
 from tanager.learning import Context, Recipe
 from tanager.model import Network
@@ -58,7 +57,7 @@ class AveragedCPTs:
         train(state, layout, problem, recipe.parameters.resolved("loss"), settings, Noise(seed), on_epoch=add)
         n_added = settings.epochs - settings.epochs // 2
         cpts = (theta / n_added).astype(np.float32)
-        core.normalise_cpts(cpts, layout.tables, layout.n_classes)
+        core.normalise_cpts(cpts, layout.cpts, layout.n_classes)
         log_prior = prior / n_added - logsumexp(prior / n_added)
         chosen = structure_of(state, layout).most_probable()
         self.network_ = Network.from_arena(layout, cpts, log_prior, chosen)
@@ -66,7 +65,7 @@ class AveragedCPTs:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class of each row."""
-        codes = self._encoded.encoder.encode(as_table(X))
+        codes = self._encoded.encoder.encode(as_frame(X))
         return self._encoded.classes[self.network_.predict(codes)]
 
 

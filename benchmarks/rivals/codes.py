@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from tanager import TANClassifier
-from tanager.data import as_table
+from tanager.data import as_frame
 from tanager.estimators.inputs import encode_training
 
 CODING: dict[str, Any] = {"binning": "mdlp", "max_bins": None, "max_categories": 64, "missing": "value"}
@@ -26,4 +26,4 @@ class Codes(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """Codes, shape (N, D)."""
-        return self.encoder_.encode(as_table(X))
+        return self.encoder_.encode(as_frame(X))

@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn import datasets as sklearn_datasets
 from sklearn.model_selection import train_test_split
 
-from benchmarks.csv_files import Split, as_categories, extra_folder, read_adult, read_kddcup99, read_table
+from benchmarks.csv_files import Split, as_categories, extra_folder, read_adult, read_kddcup99, read_rows
 from tanager.datasets import load_dataset
 
 TABLES: tuple[str, ...] = (
@@ -101,7 +101,7 @@ def _read_split(name: str) -> Split:
         return read_adult(folder)
     if name == "kddcup99":
         return read_kddcup99(folder)
-    return split_rows(*read_table(folder / f"{name}.csv.gz"))
+    return split_rows(*read_rows(folder / f"{name}.csv.gz"))
 
 
 def _paper_split(name: str) -> Split:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Names are imported when they are asked for, so that `tanager --help` waits neither for scikit-learn nor for numba.
+# Names are imported when they are asked for, so that `tanager --help` does not wait for scikit-learn.
 _HOMES = {
     **dict.fromkeys(("MDLPDiscretizer", "TANClassifier", "TANEnsembleClassifier", "load"), "estimators"),
     **dict.fromkeys(

@@ -1,8 +1,7 @@
 """A small crew of threads that run one compiled kernel over consecutive ranges.
 
-Kernels release the interpreter lock, so ordinary threads suffice. They are preferred to numba's parallel loops, whose
-default back end aborts when two Python threads call it at once and which double the time to compile. Work is handed
-over by plain queues, since a step of training does so several times in a millisecond.
+Kernels release the interpreter lock, so ordinary threads suffice. (A training step, which hands work over several times
+in a millisecond, has threads of its own inside the core.)
 """
 
 from __future__ import annotations

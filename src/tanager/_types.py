@@ -14,7 +14,7 @@ FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
 
 
-class Tables(NamedTuple):
+class Cpts(NamedTuple):
     """Where each candidate's CPT lies in the arena, and how it is indexed.
 
     A slot is a place in the sum of the log-joint, filled by one of its candidates; here there is one slot for each
@@ -23,7 +23,7 @@ class Tables(NamedTuple):
     variable each (mostly there are none), and last a virtual one with the single value 0, for those without a parent.
     """
 
-    child: IntArray  # int64[S]: the feature whose values the slot's tables give the probability of
+    child: IntArray  # int64[S]: the feature whose values the slot's CPTs give the probability of
     ptr: IntArray  # int64[S + 1]: candidates of slot s are ptr[s]:ptr[s + 1]
     parent: IntArray  # int64[E]: D + P stands for no parent
     offset: IntArray  # int64[E + 1]
@@ -47,7 +47,7 @@ class Forest(NamedTuple):
 
     theta: FloatArray  # float32: log-probabilities of all CPTs
     prior: FloatArray  # float64[C]
-    tables: Tables  # one candidate for each feature
+    cpts: Cpts  # one candidate for each feature
     order: IntArray  # int64[D]: parents before their children; empty if nothing can be summed out
     start: IntArray  # int64[D + 1]: place of each feature's first value in a list of all features' values
 
@@ -69,12 +69,12 @@ class Moments(NamedTuple):
 
 
 class Descent(NamedTuple):
-    """What one step of Adam on the tables goes by."""
+    """What one step of Adam on the CPTs goes by."""
 
     step: int  # number of this step, from 1
-    last: IntArray  # int64[E]: the step that last gave the candidate's table a gradient
-    updates: IntArray  # int64[E]: how many gradients the table has had
+    last: IntArray  # int64[E]: the step that last gave the candidate's CPT a gradient
+    updates: IntArray  # int64[E]: how many gradients the CPT has had
     rate: float
     adam: Adam
-    is_dense: bool  # whether unselected tables go on moving on their momentum
-    rest_after: int  # steps without a gradient after which momentum no longer moves a table
+    is_dense: bool  # whether unselected CPTs go on moving on their momentum
+    rest_after: int  # steps without a gradient after which momentum no longer moves a CPT

@@ -9,6 +9,7 @@ import pytest
 import typer
 
 import tanager
+from tanager import core
 from tanager.cli import app as app_module
 from tanager.cli import errors
 from tanager.cli.app import COMMANDS
@@ -50,7 +51,7 @@ def test_list_of_commands_says_what_their_own_help_says(name):
 
 
 def test_version(call):
-    assert call("--version").stdout == f"tanager {tanager.__version__}\n"
+    assert call("--version").stdout == f"tanager {tanager.__version__}, compiled core of level {core.level}\n"
 
 
 def test_unknown_command_and_option(call):

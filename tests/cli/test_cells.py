@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tanager.cli.cells import as_classes, as_fitted, class_labels, typed, words_among_numbers
 from tanager.cli.errors import InputError
-from tanager.data import as_table
+from tanager.data import as_frame
 from tanager.data.coders import CategoryColumn, NumericColumn
 
 CELLS = st.one_of(
@@ -57,7 +57,7 @@ def test_categories_stay_text_when_asked():
 
 def codes(column, cells):
     """What the model makes of cells."""
-    table = as_table(pyarrow.table({"f": as_fitted(cells, column, "f")}))
+    table = as_frame(pyarrow.table({"f": as_fitted(cells, column, "f")}))
     return column.coder(table.levels[0], "f")(table.columns[0]).tolist()
 
 

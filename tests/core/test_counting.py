@@ -24,7 +24,7 @@ def count(model, weight, ranges):
     counts = np.zeros(model.layout.size)
     codes = model.codes.astype(np.uint8)
     for lo, hi in ranges:
-        count_cpts(lo, hi, codes, model.y, weight, model.layout.tables, counts, model.n_classes)
+        count_cpts(lo, hi, codes, model.y, weight, model.layout.cpts, counts, model.n_classes)
     return counts
 
 
@@ -129,7 +129,7 @@ def test_wrong_arguments_are_named(changed, message):
         "codes": np.zeros((3, 2), np.uint8),
         "y": np.array([0, 1, 0]),
         "weight": np.ones(3),
-        "cpts": layout.tables,
+        "cpts": layout.cpts,
         "counts": np.zeros(layout.size),
         "n_classes": 2,
     }
@@ -143,4 +143,4 @@ def test_counts_that_cannot_be_written_to_are_refused():
     counts = np.zeros(layout.size)
     counts.setflags(write=False)
     with pytest.raises(ValueError, match="counts must be an array that can be written to"):
-        count_cpts(0, 1, np.zeros((1, 1), np.uint8), np.array([0]), np.ones(1), layout.tables, counts, 2)
+        count_cpts(0, 1, np.zeros((1, 1), np.uint8), np.array([0]), np.ones(1), layout.cpts, counts, 2)

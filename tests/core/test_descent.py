@@ -234,7 +234,7 @@ def test_number_of_threads_does_not_change_a_bit(optimiser, model, seed):
 def normalise(model, values):
     """Normalise an arena, which like that of training ends in some slack; return its CPTs."""
     arena = np.append(values, np.full(model.n_classes + 8, 9.0)).astype(np.float32)
-    core.normalise_cpts(arena, tuple(model.layout.tables), model.n_classes)
+    core.normalise_cpts(arena, tuple(model.layout.cpts), model.n_classes)
     assert np.all(arena[len(values) :] == 9.0)
     return model.split(arena)
 

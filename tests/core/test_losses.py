@@ -1,4 +1,4 @@
-"""Losses inside the core: value, gradient and error of a batch; their mathematics is tested through `tanager.losses`."""
+"""Losses inside the core: value, gradient and error of a batch. Their mathematics is tested in tests/losses."""
 
 import math
 
@@ -22,7 +22,7 @@ def evaluate(loss, log_joint, y, weight):
 @given(batch=loss_batches())
 def test_value_and_gradient_equal_oracle(name, batch):
     compiled, oracle = LOSSES[name]
-    log_joint, y, weight = batch
+    log_joint, y, _ = batch
     if name in ("margin", "hybrid") and not misses_the_kink(log_joint, y, compiled[3], compiled[4]):
         return
     value, grad = evaluate(compiled, *batch)

@@ -34,7 +34,7 @@ def prepare(model):
     columns = np.zeros((len(model.cards) + 1, len(model.y)), np.int32)
     columns[:-1] = model.codes.T
     weight = model.weight.astype(np.float64)
-    return Terms(model.arena(), model.arena(), columns, model.y, weight / weight.sum(), model.n_classes), layout.tables
+    return Terms(model.arena(), model.arena(), columns, model.y, weight / weight.sum(), model.n_classes), layout.cpts
 
 
 def summed(model, terms, cpts, selected):
@@ -126,7 +126,7 @@ def test_the_way_up_ends_in_a_circle_too():
 @given(models(), st.sampled_from([0.5, 1.0]), st.sampled_from([0.0, 1.0, 3.0]), SEEDS)
 @settings(max_examples=30)
 def test_log_frequencies(model, smoothing, deducted, seed):
-    cpts, size = model.layout.tables, model.layout.size
+    cpts, size = model.layout.cpts, model.layout.size
     counts = np.random.default_rng(seed).integers(0, 5, size).astype(float)
     theta = np.full(size + 3, np.float32(7.0))
     core.log_frequencies(0, len(model.cards), counts, cpts, model.n_classes, smoothing, deducted, theta)
@@ -141,7 +141,7 @@ def test_log_frequencies(model, smoothing, deducted, seed):
 
 def test_log_frequencies_fill_only_their_slots():
     model = make_model([[-1], [-1, 0], [-1]], [3, 2, 2], 4, seed=5)
-    cpts, theta = model.layout.tables, np.full(model.layout.size, np.float32(7.0))
+    cpts, theta = model.layout.cpts, np.full(model.layout.size, np.float32(7.0))
     core.log_frequencies(1, 2, np.ones(model.layout.size), cpts, 4, 1.0, 0.0, theta)
     start, stop = cpts.offset[cpts.ptr[1]], cpts.offset[cpts.ptr[2]]
     np.testing.assert_allclose(theta[start:stop], np.log(0.5), rtol=1e-6)

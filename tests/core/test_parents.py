@@ -103,7 +103,7 @@ def phi_gradient(case, grad, soft, tau):
 @settings(max_examples=60)
 def test_gradient_equals_oracle(ptr, tau, seed):
     case, rng = case_of(ptr), np.random.default_rng(seed)
-    ptr = case.layout.tables.ptr
+    ptr = case.layout.cpts.ptr
     grad = rng.normal(size=(len(case.y), 2)).astype(np.float32)
     # A soft weight of a half that stands alone lets a quarter of a candidate's own gradient through, and no other's.
     weight_gradient = np.zeros(case.n_candidates)

@@ -16,7 +16,7 @@ CODE_TYPES = (np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.i
 
 def arguments_of(model):
     layout = model.layout
-    return [model.arena(), model.prior.astype(np.float64), tuple(layout.tables), layout.pairs]
+    return [model.arena(), model.prior.astype(np.float64), tuple(layout.cpts), layout.pairs]
 
 
 def predictor_of(model):
@@ -162,7 +162,7 @@ def test_wide_codes(model, code_type, wide_type):
     layout = model.layout
     n_rows, n_features = model.codes.shape
     wide = np.full((n_rows, n_features + len(layout.pairs)), 77, wide_type)
-    core.widen_codes(0, n_rows, model.codes.astype(code_type), layout.pairs, layout.tables.cards, wide)
+    core.widen_codes(0, n_rows, model.codes.astype(code_type), layout.pairs, layout.cpts.cards, wide)
     assert wide.tolist() == model.wide_rows.tolist()
 
 

@@ -10,7 +10,7 @@ from tests.core.trainers import CALLBACK, LOSSES, PAIRS, make_case, take_step
 
 CASE = make_case(*PAIRS, 3, seed=0, n_rows=10)
 N_CANDIDATES, N_SLOTS, N_ENTRIES = CASE.n_candidates, CASE.n_slots, CASE.layout.arena_size
-CPTS = CASE.layout.tables
+CPTS = CASE.layout.cpts
 GOALS = np.zeros(9 * 3, np.float32), np.array([0, 6, 15, 21, 27]), 1.0
 
 

@@ -46,17 +46,17 @@ class Case:
 
     @property
     def n_slots(self):
-        return len(self.layout.tables.child)
+        return len(self.layout.cpts.child)
 
     @property
     def parent(self):
         """Parent of each candidate as a column of `rows`; -1 for none."""
-        parent = self.layout.tables.parent
-        return np.where(parent == len(self.layout.tables.cards) - 1, -1, parent).tolist()
+        parent = self.layout.cpts.parent
+        return np.where(parent == len(self.layout.cpts.cards) - 1, -1, parent).tolist()
 
     def split(self, arena):
         """The CPTs of an arena, which may end in slack, as float64."""
-        return [self.layout.table(arena, e).astype(np.float64) for e in range(self.n_candidates)]
+        return [self.layout.cpt(arena, e).astype(np.float64) for e in range(self.n_candidates)]
 
     def rows(self):
         """Codes with a column more for each pair of parents; -1 where a value is unknown."""
@@ -69,7 +69,7 @@ class Case:
         return np.array([row + more for row, more in zip(known, wide, strict=True)])
 
     def oracle(self, options):
-        tables = self.layout.tables
+        tables = self.layout.cpts
         return training_oracle.Training(
             tables=self.split(self.theta),
             prior=self.prior.astype(np.float64),
@@ -99,7 +99,7 @@ class Case:
             "phi": tuple(state.phi),
             "last": state.last,
             "updates": state.updates,
-            "cpts": tuple(self.layout.tables),
+            "cpts": tuple(self.layout.cpts),
             "pairs": np.ascontiguousarray(self.layout.pairs, np.int64),
             "codes": self.codes,
             "y": self.y,

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from tanager.data import as_table, resolve_categorical
+from tanager.data import as_frame, resolve_categorical
 
 
 def cells(table, index):
@@ -21,7 +21,7 @@ def cells(table, index):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8, np.uint64])
 def test_numbers_are_views_of_the_array(dtype):
     X = np.arange(6).reshape(3, 2).astype(dtype)
-    table = as_table(X)
+    table = as_frame(X)
     assert table.names is None
     assert table.is_categorical.tolist() == [False, False]
     assert all(np.shares_memory(column, X) for column in table.columns)
@@ -30,7 +30,7 @@ def test_numbers_are_views_of_the_array(dtype):
 
 def test_booleans_are_categories_and_views():
     X = np.array([[True], [False]])
-    table = as_table(X)
+    table = as_frame(X)
     assert table.is_categorical.tolist() == [True]
     assert np.shares_memory(table.columns[0], X)
 
@@ -39,7 +39,7 @@ def test_booleans_are_categories_and_views():
     "dtype", ["U", "S", object, *([np.dtypes.StringDType()] if hasattr(np.dtypes, "StringDType") else [])]
 )
 def test_text_arrays_are_categories(dtype):
-    table = as_table(np.array([["red"], ["blue"], ["red"]]).astype(dtype))
+    table = as_frame(np.array([["red"], ["blue"], ["red"]]).astype(dtype))
     assert table.is_categorical.tolist() == [True]
     expected = ["red", "blue", "red"]
     assert cells(table, 0) == ([word.encode() for word in expected] if dtype == "S" else expected)
@@ -64,14 +64,14 @@ def test_text_arrays_are_categories(dtype):
 def test_object_columns_are_judged_by_their_cells(values, expected, is_categorical):
     X = np.empty((len(values), 1), dtype=object)
     X[:, 0] = values
-    table = as_table(X)
+    table = as_frame(X)
     assert cells(table, 0) == expected
     assert [type(value) for value in cells(table, 0)] == [type(value) for value in expected]
     assert table.is_categorical.tolist() == [is_categorical]
 
 
 def test_a_list_of_rows_keeps_the_types_of_its_cells():
-    table = as_table([["red", 1], ["blue", 2]])
+    table = as_frame([["red", 1], ["blue", 2]])
     assert table.is_categorical.tolist() == [True, False]
     assert table.columns[1].tolist() == [1, 2]
 
@@ -101,12 +101,12 @@ def object_column(value):
 )
 def test_cells_that_cannot_be_categories_are_refused(value, error, message):
     with pytest.raises(error, match=message):
-        as_table(object_column(value))
+        as_frame(object_column(value))
 
 
 def test_an_integer_too_large_for_a_float_is_refused():
     with pytest.raises(ValueError, match="column 0 holds an integer too large"):
-        as_table(np.array([[10**400]], dtype=object))
+        as_frame(np.array([[10**400]], dtype=object))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_integer_too_large_for_a_float_is_refused():
 )
 def test_what_is_not_a_table_of_values_is_refused(X, error, message):
     with pytest.raises(error, match=message):
-        as_table(X)
+        as_frame(X)
 
 
 def mixed_frame():
@@ -154,7 +154,7 @@ def mixed_frame():
     ],
 )
 def test_categorical_features_follow_the_convention(option, expected):
-    table = as_table(mixed_frame())
+    table = as_frame(mixed_frame())
     mask = resolve_categorical(table, option)
     assert mask.dtype == np.bool_
     assert [name for name, chosen in zip(table.names, mask, strict=True) if chosen] == expected.split()
@@ -178,9 +178,9 @@ def test_categorical_features_follow_the_convention(option, expected):
 )
 def test_categorical_features_that_make_no_sense_are_refused(option, error, message):
     with pytest.raises(error, match=message):
-        resolve_categorical(as_table(mixed_frame()), option)
+        resolve_categorical(as_frame(mixed_frame()), option)
 
 
 def test_names_need_a_frame():
     with pytest.raises(ValueError, match="categorical_features lists the column name 'age', but X has no column names"):
-        resolve_categorical(as_table(np.zeros((2, 2))), ["age"])
+        resolve_categorical(as_frame(np.zeros((2, 2))), ["age"])

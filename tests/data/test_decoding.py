@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.data import CategoryColumn, NumericColumn, TableEncoder, as_table, encode_assignment
+from tanager.data import CategoryColumn, FrameEncoder, NumericColumn, as_frame, encode_assignment
 from tanager.data.decoding import bin_middles, decode_column
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def encoder_of(*columns, names=None):
-    return TableEncoder(tuple(columns), names)
+    return FrameEncoder(tuple(columns), names)
 
 
 @given(st.lists(FINITE, unique=True, max_size=6))
@@ -55,7 +55,7 @@ def test_decoded_values_have_their_codes_again(parts, seed):
     cells = np.empty(codes.shape, dtype=object)
     for j, column in enumerate(encoder.decode(codes, bins="middle")):
         cells[:, j] = column
-    assert np.array_equal(encoder.encode(as_table(cells)), codes)
+    assert np.array_equal(encoder.encode(as_frame(cells)), codes)
 
 
 def test_types_of_decoded_columns():
@@ -124,5 +124,5 @@ def test_wrong_assignments(values, message):
 
 
 def test_names_where_there_are_none():
-    with pytest.raises(ValueError, match="the training table had no names; use 0 to 0"):
+    with pytest.raises(ValueError, match="the training frame had no names; use 0 to 0"):
         encode_assignment(encoder_of(NumericColumn(np.array([1.0]))), {"a": 1})

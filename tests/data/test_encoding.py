@@ -9,17 +9,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tanager.data import CategoryColumn, NumericColumn, QuantileBinning, TableEncoder, as_table
+from tanager.data import CategoryColumn, FrameEncoder, NumericColumn, QuantileBinning, as_frame
 from tanager.data import encoding as encoding_module
 
 BINNING = QuantileBinning(max_bins=4)
 
 
 def fit(X, is_categorical=None, sample_weight=None, binning=BINNING, **options):
-    table = as_table(X)
+    table = as_frame(X)
     if is_categorical is None:
         is_categorical = table.is_categorical
-    return TableEncoder.fit(table, np.asarray(is_categorical), sample_weight, binning, **options)
+    return FrameEncoder.fit(table, np.asarray(is_categorical), sample_weight, binning, **options)
 
 
 def cells(*values):
@@ -31,7 +31,7 @@ def cells(*values):
 
 def encode(encoder, X):
     """Codes of a table of one column."""
-    return encoder.encode(as_table(X)).ravel().tolist()
+    return encoder.encode(as_frame(X)).ravel().tolist()
 
 
 def describe(encoder):
@@ -70,14 +70,14 @@ def test_integer_weights_equal_repeated_rows(data, max_categories):
     weighted = fit(X, MASK, weight.astype(float), max_categories=max_categories)
     repeated = fit(np.repeat(X, weight, axis=0), MASK, max_categories=max_categories)
     assert describe_all(weighted) == describe_all(repeated)
-    assert np.array_equal(weighted.encode(as_table(X)), repeated.encode(as_table(X)))
+    assert np.array_equal(weighted.encode(as_frame(X)), repeated.encode(as_frame(X)))
 
 
 @given(tables(holes=st.none()), st.sampled_from([None, 2, 3]))
 def test_training_rows_use_every_code_and_no_other(data, max_categories):
     X, _ = data
     encoder = fit(X, MASK, max_categories=max_categories)
-    codes = encoder.encode(as_table(X))
+    codes = encoder.encode(as_frame(X))
     for index, card in enumerate(encoder.cards):
         assert set(codes[:, index]) == set(range(card))
 
@@ -86,7 +86,7 @@ def test_training_rows_use_every_code_and_no_other(data, max_categories):
 def test_codes_lead_back_to_categories_and_bins(data):
     X, _ = data
     encoder = fit(X, MASK)
-    codes = encoder.encode(as_table(X))
+    codes = encoder.encode(as_frame(X))
     assert codes.flags.c_contiguous
     assert codes.dtype == np.uint8
     assert (codes < encoder.cards).all()
@@ -112,7 +112,7 @@ def test_kinds_of_columns():
 def test_integer_valued_float_categories_keep_their_type():
     encoder = fit(np.array([[3.0], [1.0]]), [True])
     assert encoder.columns[0].categories.dtype == np.float64
-    assert encoder.encode(as_table(np.array([[1], [3], [2]]))).ravel().tolist() == [0, 1, 2]
+    assert encoder.encode(as_frame(np.array([[1], [3], [2]]))).ravel().tolist() == [0, 1, 2]
 
 
 def test_levels_that_no_row_with_weight_has_are_left_out():
@@ -126,44 +126,44 @@ def test_a_numeric_category_may_be_treated_as_a_number():
     frame = pd.DataFrame({"x": pd.Categorical([30, 10, 20])})
     encoder = fit(frame, [False])
     assert describe(encoder) == [[15.0, 25.0]]
-    assert encoder.encode(as_table(frame)).ravel().tolist() == [2, 0, 1]
+    assert encoder.encode(as_frame(frame)).ravel().tolist() == [2, 0, 1]
 
 
 def test_unseen_categories_are_unknown_and_never_an_error():
     encoder = fit(pd.DataFrame({"job": ["a", "b"], "code": [1, 2]}), [True, True])
-    codes = encoder.encode(as_table(pd.DataFrame({"job": ["z", "b"], "code": [2, 9]})))
+    codes = encoder.encode(as_frame(pd.DataFrame({"job": ["z", "b"], "code": [2, 9]})))
     assert codes.tolist() == [[2, 1], [1, 2]]
-    codes = encoder.encode(as_table(pd.DataFrame({"job": [1, 2], "code": ["1", "b"]})))
+    codes = encoder.encode(as_frame(pd.DataFrame({"job": [1, 2], "code": ["1", "b"]})))
     assert codes.tolist() == [[2, 2], [2, 2]]
 
 
 def test_many_categories_widen_the_codes():
     X = np.arange(300).reshape(-1, 1)
-    codes = fit(X, [True]).encode(as_table(X))
+    codes = fit(X, [True]).encode(as_frame(X))
     assert codes.dtype == np.uint16
     assert codes.ravel().tolist() == list(range(300))
-    assert fit(X[:255], [True]).encode(as_table(X)).dtype == np.uint8
-    assert fit(X[:255], [True]).encode(as_table(X)).max() == 255
+    assert fit(X[:255], [True]).encode(as_frame(X)).dtype == np.uint8
+    assert fit(X[:255], [True]).encode(as_frame(X)).max() == 255
 
 
 def test_blocks_and_threads_do_not_change_the_codes(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 3))
     encoder = fit(X)
-    expected = encoder.encode(as_table(X))
+    expected = encoder.encode(as_frame(X))
     monkeypatch.setattr(encoding_module, "_BLOCK_ROWS", 7)
-    assert np.array_equal(encoder.encode(as_table(X)), expected)
-    assert np.array_equal(encoder.encode(as_table(X), n_threads=3), expected)
+    assert np.array_equal(encoder.encode(as_frame(X)), expected)
+    assert np.array_equal(encoder.encode(as_frame(X), n_threads=3), expected)
     X[990, 1] = np.nan
     expected[990, 1] = encoder.cards[1]
-    assert np.array_equal(encoder.encode(as_table(X), n_threads=3), expected)
+    assert np.array_equal(encoder.encode(as_frame(X), n_threads=3), expected)
     X[991, 2] = np.inf
     with pytest.raises(ValueError, match="column 2 has infinite values"):
-        encoder.encode(as_table(X), n_threads=3)
+        encoder.encode(as_frame(X), n_threads=3)
 
 
 def test_no_rows_give_no_codes():
-    assert fit(np.eye(3)).encode(as_table(np.zeros((0, 3)))).shape == (0, 3)
+    assert fit(np.eye(3)).encode(as_frame(np.zeros((0, 3)))).shape == (0, 3)
 
 
 def test_binning_is_called_once_with_the_numeric_columns_and_the_weights():
@@ -186,23 +186,23 @@ def test_missing_cells_have_the_last_code_of_a_column_that_had_some():
     encoder = fit(HOLES)
     assert describe_all(encoder) == ([[1.5], ["x", "y"], [4.5, 5.5]], {}, [True, True, False])
     assert encoder.cards.tolist() == [3, 3, 3]
-    assert encoder.encode(as_table(HOLES)).tolist() == [[0, 0, 0], [2, 2, 1], [1, 1, 2]]
+    assert encoder.encode(as_frame(HOLES)).tolist() == [[0, 0, 0], [2, 2, 1], [1, 1, 2]]
     # The last column has no code for missing cells: there they are as unknown as a value never seen.
     later = pd.DataFrame({"age": [np.nan, 9.0], "job": [None, "z"], "n": [np.nan, 9]})
-    assert encoder.encode(as_table(later)).tolist() == [[2, 2, 3], [1, 3, 2]]
+    assert encoder.encode(as_frame(later)).tolist() == [[2, 2, 3], [1, 3, 2]]
 
 
 def test_ignored_missing_cells_are_unknown():
     encoder = fit(HOLES, missing="ignore")
     assert describe_all(encoder) == ([[1.5], ["x", "y"], [4.5, 5.5]], {}, [False] * 3)
     assert encoder.cards.tolist() == [2, 2, 3]
-    assert encoder.encode(as_table(HOLES)).tolist() == [[0, 0, 0], [2, 2, 1], [1, 1, 2]]
+    assert encoder.encode(as_frame(HOLES)).tolist() == [[0, 0, 0], [2, 2, 1], [1, 1, 2]]
 
 
 def test_missing_cells_of_rows_without_weight_do_not_matter():
     encoder = fit(HOLES, sample_weight=[1, 0, 1])
     assert describe_all(encoder) == ([[1.5], ["x", "y"], [5.0]], {}, [False] * 3)
-    assert encoder.encode(as_table(HOLES)).tolist() == [[0, 0, 0], [2, 2, 1], [1, 1, 1]]
+    assert encoder.encode(as_frame(HOLES)).tolist() == [[0, 0, 0], [2, 2, 1], [1, 1, 1]]
 
 
 def test_infinite_cells_of_rows_without_weight_do_not_matter():
@@ -247,7 +247,7 @@ def test_binning_does_not_see_columns_without_a_value():
     X = np.array([[0.0, np.nan, 0.0], [1.0, np.nan, np.nan]])
     encoder = fit(X, binning=binning)
     assert widths == [2]
-    assert encoder.encode(as_table(X)).tolist() == [[0, 0, 0], [1, 0, 2]]
+    assert encoder.encode(as_frame(X)).tolist() == [[0, 0, 0], [1, 0, 2]]
 
 
 @pytest.mark.parametrize(("max_categories", "kept"), [(2, "c"), (3, "bc"), (4, "abc"), (5, "abcde"), (None, "abcde")])
@@ -443,29 +443,29 @@ def test_an_empty_table_is_refused():
     ("columns", "message"),
     [
         (["a", "b"], "Missing: 'c'."),
-        (["a", "b", "c", "d"], "Not in the training table: 'd'."),
-        (["a", "b", "C"], "Missing: 'c'. Not in the training table: 'C'."),
+        (["a", "b", "c", "d"], "Not in the training frame: 'd'."),
+        (["a", "b", "C"], "Missing: 'c'. Not in the training frame: 'C'."),
         (["a", "c", "b"], "Out of order: 'c', 'b'; reorder them with X[['a', 'b', 'c']]."),
     ],
 )
 def test_other_columns_than_in_training_are_named(columns, message):
     encoder = fit(pd.DataFrame(np.eye(3), columns=["a", "b", "c"]))
-    table = as_table(pd.DataFrame(np.ones((1, len(columns))), columns=columns))
-    with pytest.raises(ValueError, match=re.escape("differ from those of the training table. " + message)):
+    table = as_frame(pd.DataFrame(np.ones((1, len(columns))), columns=columns))
+    with pytest.raises(ValueError, match=re.escape("differ from those of the training frame. " + message)):
         encoder.encode(table)
 
 
 def test_another_number_of_columns_is_refused():
     encoder = fit(pd.DataFrame(np.eye(3), columns=["a", "b", "c"]))
-    with pytest.raises(ValueError, match="X has 2 features, but TableEncoder is expecting 3 features as input"):
-        encoder.encode(as_table(np.zeros((1, 2))))
-    assert encoder.encode(as_table(np.zeros((1, 3)))).shape == (1, 3)
+    with pytest.raises(ValueError, match="X has 2 features, but FrameEncoder is expecting 3 features as input"):
+        encoder.encode(as_frame(np.zeros((1, 2))))
+    assert encoder.encode(as_frame(np.zeros((1, 3)))).shape == (1, 3)
 
 
 def test_text_in_a_numeric_column_is_named():
     encoder = fit(pd.DataFrame({"age": [1.0, 2.0]}))
     with pytest.raises(ValueError, match="column 'age' is numeric, but it holds 'old'"):
-        encoder.encode(as_table(pd.DataFrame({"age": [1.0, "old"]})))
+        encoder.encode(as_frame(pd.DataFrame({"age": [1.0, "old"]})))
     unused = pd.DataFrame({"age": pd.Categorical([1.0, None], categories=["old", 1.0])})
     assert encode(encoder, unused) == [0, 2]
     assert encode(encoder, cells(True, 2)) == [0, 1]
@@ -479,4 +479,4 @@ def test_an_encoder_can_be_pickled_and_its_arrays_are_read_only():
             array[0] = 0
     copy = pickle.loads(pickle.dumps(encoder))
     assert describe_all(copy) == describe_all(encoder)
-    assert np.array_equal(copy.encode(as_table(X)), encoder.encode(as_table(X)))
+    assert np.array_equal(copy.encode(as_frame(X)), encoder.encode(as_frame(X)))

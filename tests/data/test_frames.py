@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tanager.data import QuantileBinning, TableEncoder, as_table
+from tanager.data import FrameEncoder, QuantileBinning, as_frame
 
 CITY = ["Graz", "Wien", "Graz", "Linz", "Wien"]
 AGE = [31.0, 22.5, 31.0, 47.0, 60.0]
@@ -87,14 +87,14 @@ class Stream:
 
 def fit(table, is_categorical=None, **options):
     mask = table.is_categorical if is_categorical is None else np.array(is_categorical)
-    return TableEncoder.fit(table, mask, None, QuantileBinning(max_bins=3), **options)
+    return FrameEncoder.fit(table, mask, None, QuantileBinning(max_bins=3), **options)
 
 
 @pytest.mark.parametrize("trained_on", TABLES)
 @pytest.mark.parametrize("applied_to", TABLES)
 def test_every_kind_of_table_gives_the_same_codes(trained_on, applied_to):
-    encoder = fit(as_table(TABLES[trained_on]()))
-    table = as_table(TABLES[applied_to]())
+    encoder = fit(as_frame(TABLES[trained_on]()))
+    table = as_frame(TABLES[applied_to]())
     assert table.is_categorical.tolist() == [True, False, False, True]
     assert encoder.columns[0].categories.tolist() == ["Graz", "Linz", "Wien"]
     assert encoder.encode(table).tolist() == [[0, 1, 2, 1], [2, 0, 0, 0], [0, 1, 1, 1], [1, 2, 1, 1], [2, 2, 0, 0]]
@@ -142,27 +142,27 @@ KINDS = list(with_holes())
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_cells_are_unknown_where_training_had_none(kind):
-    encoder = fit(as_table(numpy_table()))
-    expected = encoder.encode(as_table(numpy_table()))
+    encoder = fit(as_frame(numpy_table()))
+    expected = encoder.encode(as_frame(numpy_table()))
     expected[1] = encoder.cards
-    assert encoder.encode(as_table(with_holes(1)[kind])).tolist() == expected.tolist()
+    assert encoder.encode(as_frame(with_holes(1)[kind])).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("trained_on", KINDS)
 @pytest.mark.parametrize("applied_to", KINDS)
 def test_missing_cells_of_training_have_the_same_code_in_every_kind_of_table(trained_on, applied_to):
-    encoder = fit(as_table(with_holes(1)[trained_on]))
+    encoder = fit(as_frame(with_holes(1)[trained_on]))
     assert [column.has_missing for column in encoder.columns] == [True] * 4
     assert encoder.cards.tolist() == [4, 4, 4, 3]
     expected = [[0, 0, 2, 1], [3, 3, 3, 2], [0, 0, 1, 1], [1, 1, 1, 1], [2, 2, 0, 0]]
-    assert encoder.encode(as_table(with_holes(1)[applied_to])).tolist() == expected
+    assert encoder.encode(as_frame(with_holes(1)[applied_to])).tolist() == expected
     expected[4] = expected[1]
-    assert encoder.encode(as_table(with_holes(1, 4)[applied_to])).tolist() == expected
+    assert encoder.encode(as_frame(with_holes(1, 4)[applied_to])).tolist() == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_cells_of_training_can_be_ignored(kind):
-    table = as_table(with_holes(1)[kind])
+    table = as_frame(with_holes(1)[kind])
     encoder = fit(table, missing="ignore")
     assert encoder.cards.tolist() == [3, 3, 3, 2]
     assert encoder.encode(table)[1].tolist() == [3, 3, 3, 2]
@@ -171,18 +171,18 @@ def test_missing_cells_of_training_can_be_ignored(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_with_nothing_but_missing_cells_can_be_encoded(kind):
-    empty = as_table(with_holes(*range(5))[kind])
-    encoder = fit(as_table(numpy_table()))
+    empty = as_frame(with_holes(*range(5))[kind])
+    encoder = fit(as_frame(numpy_table()))
     assert encoder.encode(empty).tolist() == [encoder.cards.tolist()] * 5
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_with_nothing_but_missing_cells_can_be_fitted(kind):
-    empty = as_table(with_holes(*range(5))[kind])
+    empty = as_frame(with_holes(*range(5))[kind])
     encoder = fit(empty)
     assert encoder.cards.tolist() == [1] * 4
     assert encoder.encode(empty).tolist() == [[0] * 4] * 5
-    assert encoder.encode(as_table(TABLES["pandas"]())).tolist() == [[1] * 4] * 5
+    assert encoder.encode(as_frame(TABLES["pandas"]())).tolist() == [[1] * 4] * 5
     name = "column 0" if kind == "numpy" else "column 'city'"
     with pytest.raises(ValueError, match=f"{name} has no values in the training rows, only missing ones"):
         fit(empty, missing="ignore")
@@ -202,7 +202,7 @@ LATER = every_kind(
 @pytest.mark.parametrize("trained_on", KINDS)
 @pytest.mark.parametrize("applied_to", KINDS)
 def test_rare_missing_and_unseen_values_in_every_kind_of_table(trained_on, applied_to):
-    train = as_table(TRAIN[trained_on])
+    train = as_frame(TRAIN[trained_on])
     encoder = fit(train, is_categorical=[True, True], max_categories=3)
     city, code = encoder.columns
     assert city.categories.tolist() == ["Graz", "Wien"]
@@ -212,12 +212,12 @@ def test_rare_missing_and_unseen_values_in_every_kind_of_table(trained_on, appli
     assert code.pooled.tolist() == [4020, 4400, 4470]
     assert encoder.cards.tolist() == [4, 3]
     assert encoder.encode(train)[:, 0].tolist() == [0, 2, 1, 0, 3, 2, 1, 2, 0]
-    assert encoder.encode(as_table(LATER[applied_to])).tolist() == [[2, 2], [4, 3], [3, 3], [1, 1], [2, 0]]
+    assert encoder.encode(as_frame(LATER[applied_to])).tolist() == [[2, 2], [4, 3], [3, 3], [1, 1], [2, 0]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_levels_that_no_row_has_are_no_categories(kind):
-    table = as_table(every_kind({"city": ["Graz", None, "Wien"]}, LEVELS)[kind])
+    table = as_frame(every_kind({"city": ["Graz", None, "Wien"]}, LEVELS)[kind])
     column = fit(table, max_categories=2).columns[0]
     assert (column.categories.tolist(), column.pooled.size, column.card) == (["Graz", "Wien"], 0, 3)
 
@@ -229,34 +229,34 @@ def test_numeric_columns_of_frames_are_not_copied():
         pl.DataFrame({"a": values}),
         pa.table({"a": pa.array(values)}),
     ):
-        (column,) = as_table(frame).columns
+        (column,) = as_frame(frame).columns
         assert not column.flags.owndata
 
 
 def test_codes_of_a_category_are_used_as_they_are():
     series = pd.Series(pd.Categorical(["b", "a", None], categories=["c", "b", "a"]))
-    table = as_table(series.to_frame("x"))
+    table = as_frame(series.to_frame("x"))
     assert table.columns[0].tolist() == [1, 2, -1]
     assert table.levels[0].tolist() == ["c", "b", "a"]
 
 
 def test_equal_and_missing_levels_of_a_dictionary_are_merged():
     column = pa.DictionaryArray.from_arrays([0, 1, 2, 3], ["a", None, "b", "a"])
-    table = as_table(pa.table({"x": column}))
+    table = as_frame(pa.table({"x": column}))
     assert table.levels[0][table.columns[0][[0, 2, 3]]].tolist() == ["a", "b", "a"]
     assert table.columns[0][1] == -1
 
 
 def test_numeric_levels_keep_their_type_and_intervals_are_categories():
-    assert as_table(pd.DataFrame({"x": pd.Categorical([3, 1])})).levels[0].dtype == np.int64
+    assert as_frame(pd.DataFrame({"x": pd.Categorical([3, 1])})).levels[0].dtype == np.int64
     frame = pd.DataFrame({"x": pd.cut(pd.Series([1.0, 5.0, 9.0]), [0, 4, 8, 12])})
-    encoder = fit(as_table(frame))
-    assert encoder.encode(as_table(frame[::-1])).ravel().tolist() == [2, 1, 0]
+    encoder = fit(as_frame(frame))
+    assert encoder.encode(as_frame(frame[::-1])).ravel().tolist() == [2, 1, 0]
 
 
 def test_names_that_are_not_text_are_no_names():
-    assert as_table(pd.DataFrame(np.zeros((2, 2)))).names is None
-    assert as_table(pd.DataFrame(np.zeros((2, 1)), columns=["a"])).names == ["a"]
+    assert as_frame(pd.DataFrame(np.zeros((2, 2)))).names is None
+    assert as_frame(pd.DataFrame(np.zeros((2, 1)), columns=["a"])).names == ["a"]
 
 
 DATES = pd.to_datetime(["2020-01-01", "2021-01-01"])
@@ -287,22 +287,22 @@ DATES = pd.to_datetime(["2020-01-01", "2021-01-01"])
 )
 def test_frames_that_cannot_be_read_are_refused(frame, error, message):
     with pytest.raises(error, match=message):
-        as_table(frame)
+        as_frame(frame)
 
 
 def test_binary_and_nameless_types_are_read_cell_by_cell():
     for frame in (pl.DataFrame({"a": [b"x", b"y"]}), pa.table({"a": [b"x", b"y"]})):
-        assert fit(as_table(frame)).columns[0].categories.tolist() == [b"x", b"y"]
+        assert fit(as_frame(frame)).columns[0].categories.tolist() == [b"x", b"y"]
     sparse = pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 0.0, 1.0])})
-    assert as_table(sparse).columns[0].tolist() == [0.0, 0.0, 1.0]
+    assert as_frame(sparse).columns[0].tolist() == [0.0, 0.0, 1.0]
 
 
 def test_arrays_need_none_of_the_frame_libraries():
     code = (
         "import sys, numpy\n"
         "sys.modules.update(dict.fromkeys(['pandas', 'polars', 'pyarrow']))  # importing one of them now fails\n"
-        "from tanager.data import as_table\n"
-        "print(as_table(numpy.zeros((2, 3))).n_columns)"
+        "from tanager.data import as_frame\n"
+        "print(as_frame(numpy.zeros((2, 3))).n_columns)"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert output.stdout.strip() == "3"
@@ -311,4 +311,4 @@ def test_arrays_need_none_of_the_frame_libraries():
 def test_a_missing_arrow_library_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"needs pyarrow; pip install 'tanager\[frames\]'"):
-        as_table(Stream(arrow_table()))
+        as_frame(Stream(arrow_table()))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tanager.data import CategoryColumn, NumericColumn, QuantileBinning, TableEncoder, as_table, value_labels
+from tanager.data import CategoryColumn, FrameEncoder, NumericColumn, QuantileBinning, as_frame, value_labels
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,6 @@ def test_neighbouring_floats_have_different_labels():
 
 
 def test_features_without_a_name_are_numbered():
-    table = as_table(np.zeros((3, 2)))
-    encoder = TableEncoder.fit(table, table.is_categorical, None, QuantileBinning(2))
+    table = as_frame(np.zeros((3, 2)))
+    encoder = FrameEncoder.fit(table, table.is_categorical, None, QuantileBinning(2))
     assert encoder.feature_labels == ["x0", "x1"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.data import MDLPBinning, TableEncoder, as_table, mdlp_column_cuts, mdlp_cuts
+from tanager.data import FrameEncoder, MDLPBinning, as_frame, mdlp_column_cuts, mdlp_cuts
 from tests.oracles import mdlp_oracle
 
 RULES = ("textbook", "best-passing")
@@ -167,8 +167,8 @@ def test_threads_do_not_change_the_cuts(rule):
 
 def test_binning_of_a_table():
     X, y = np.column_stack([np.arange(20.0), np.arange(20) % 2]), np.repeat([0, 1], 10)
-    table = as_table(X)
-    encoder = TableEncoder.fit(table, np.array([False, False]), None, MDLPBinning(y))
+    table = as_frame(X)
+    encoder = FrameEncoder.fit(table, np.array([False, False]), None, MDLPBinning(y))
     assert encoder.cards.tolist() == [2, 1]
     assert encoder.encode(table)[:, 0].tolist() == y.tolist()
     limited = MDLPBinning(np.arange(20) // 5, max_bins=2, n_threads=2)
@@ -177,8 +177,8 @@ def test_binning_of_a_table():
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_binning_of_a_table_without_numbers(n_threads):
-    table = as_table(np.array([["a", None], ["b", None]], dtype=object))
-    encoder = TableEncoder.fit(table, np.array([True, False]), None, MDLPBinning(np.array([0, 1]), n_threads=n_threads))
+    table = as_frame(np.array([["a", None], ["b", None]], dtype=object))
+    encoder = FrameEncoder.fit(table, np.array([True, False]), None, MDLPBinning(np.array([0, 1]), n_threads=n_threads))
     assert encoder.cards.tolist() == [2, 1]
 
 
@@ -186,10 +186,10 @@ def test_missing_cells_of_a_table_are_in_no_bin():
     y = np.repeat([0, 1], 10)
     X = np.column_stack([np.arange(20.0)])
     X[[3, 15]] = np.nan
-    encoder = TableEncoder.fit(as_table(X), np.array([False]), None, MDLPBinning(y))
+    encoder = FrameEncoder.fit(as_frame(X), np.array([False]), None, MDLPBinning(y))
     expected = np.where(np.isnan(X.ravel()), 2, y)
     assert encoder.columns[0].cuts.tolist() == [9.5]
-    assert encoder.encode(as_table(X)).ravel().tolist() == expected.tolist()
+    assert encoder.encode(as_frame(X)).ravel().tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(

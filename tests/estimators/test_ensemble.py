@@ -24,7 +24,7 @@ from tanager import (
     TANClassifier,
     TANEnsembleClassifier,
 )
-from tanager.data import as_table
+from tanager.data import as_frame
 from tanager.learning import NO_CHOICE, TREE_PARAMETERS, Recipe, members
 
 EVERY_KIND = [IndependentSearches("subset", 3), SampledStructures("subset", 3), DisjointTrees(3), CoveringPaths(3)]
@@ -52,7 +52,7 @@ def test_check_estimator():
 def test_merged_cpts_average_the_log_joints(digits, ensemble):
     _, _, X, _ = digits
     mean = np.mean([member.predict_joint_log_proba(X) for member in ensemble.estimators_], axis=0)
-    codes = ensemble.encoder_.encode(as_table(X))
+    codes = ensemble.encoder_.encode(as_frame(X))
     np.testing.assert_allclose(ensemble.average_.log_joint(codes), mean, rtol=1e-5)
     expected = np.exp(mean - logsumexp(mean, axis=1, keepdims=True))
     np.testing.assert_allclose(ensemble.predict_proba(X), expected, atol=1e-3)
@@ -92,7 +92,7 @@ def test_cpts_of_the_same_pair_are_one(digits):
     same = TANEnsembleClassifier(IndependentSearches("chow-liu", 4), GradientDescent(epochs=3), random_state=0).fit(
         X, y
     )
-    assert len(same.average_.tables.child) == X.shape[1]
+    assert len(same.average_.cpts.child) == X.shape[1]
     assert same.average_.n_parameters == same.estimators_[0].network_.n_parameters
 
 

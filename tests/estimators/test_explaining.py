@@ -182,7 +182,7 @@ def test_wrong_classes(fitted, wine, classes, message):
     [
         (lambda X: X.iloc[:2], "one row can be explained at a time, got 2"),
         (lambda X: X.to_numpy()[:0], "one row can be explained at a time, got 0"),
-        (lambda X: X.iloc[0].tolist()[:4], "X has 4 features, but TableEncoder is expecting 13"),
+        (lambda X: X.iloc[0].tolist()[:4], "X has 4 features, but FrameEncoder is expecting 13"),
         (lambda X: {"sweetness": 1.0}, "there is no column 'sweetness'"),
         (lambda X: {"alcohol": "much"}, "column 'alcohol' is numeric, but it holds 'much'"),
     ],
@@ -204,7 +204,7 @@ def test_not_fitted():
 
 
 def test_without_pandas_it_is_a_dict_of_arrays(fitted, wine, monkeypatch):
-    monkeypatch.setattr("tanager.estimators.frames.has_pandas", lambda: False)
+    monkeypatch.setattr("tanager.data.frames.has_pandas", lambda: False)
     columns = fitted.explain(wine[0].iloc[0])
     assert isinstance(columns, dict)
     assert columns["total"][-1] == pytest.approx(columns["contribution"].sum())

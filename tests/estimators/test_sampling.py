@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from tanager import GradientDescent, ParentSets, TANClassifier
-from tanager.data import as_table
+from tanager.data import as_frame
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_given_values_and_class_hold(fitted):
     X, y = fitted.sample(500, given={"colour": "red", 2: 1}, y="no", random_state=1)
     assert (X["colour"] == "red").all()
     assert set(y) == {"no"}
-    codes = fitted.encoder_.encode(as_table(X))
+    codes = fitted.encoder_.encode(as_frame(X))
     assert len(set(codes[:, 2])) == 1
     assert len(set(codes[:, 0])) == 3
 
@@ -59,7 +59,7 @@ def test_given_values_change_the_class(fitted):
     _, high = fitted.sample(1000, given={"size": 4.0}, random_state=2)
     assert (low == "yes").mean() < 0.2 < 0.8 < (high == "yes").mean()
     X = pd.DataFrame({"size": [4.0], "colour": [None], "count": [np.nan]})
-    codes = np.array([[fitted.encoder_.encode(as_table(X))[0, 0], *fitted.encoder_.cards[1:]]])
+    codes = np.array([[fitted.encoder_.encode(as_frame(X))[0, 0], *fitted.encoder_.cards[1:]]])
     assert (high == "yes").mean() == pytest.approx(fitted.network_.marginals(codes).classes[0, 1], abs=0.05)
 
 

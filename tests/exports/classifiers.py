@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 from tanager import GradientDescent, ParentSets, TANClassifier
-from tanager.data import CategoryColumn, TableEncoder
+from tanager.data import CategoryColumn, FrameEncoder
 from tanager.model import Network, ParentDistribution
 
 with warnings.catch_warnings():
@@ -74,7 +74,7 @@ def random_classifier(model, seed=0):
     """A classifier of a random model (see tests/strategies.py) with one candidate per feature; values are codes."""
     clf = TANClassifier()
     columns = tuple(CategoryColumn(np.arange(card)) for card in model.cards)
-    clf.encoder_ = TableEncoder(columns, None)
+    clf.encoder_ = FrameEncoder(columns, None)
     clf.classes_ = np.arange(model.n_classes)
     chosen = np.arange(len(model.cards))
     clf.network_ = Network.from_arena(model.layout, model.theta, model.prior, chosen)

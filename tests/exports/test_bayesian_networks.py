@@ -22,7 +22,7 @@ from tests.exports.classifiers import (
 )
 from tests.strategies import models
 
-# Tables are kept in single precision, so that a line of one sums to one up to 1e-7 or so; the exports are normalised.
+# Cpts are kept in single precision, so that a line of one sums to one up to 1e-7 or so; the exports are normalised.
 CLOSE = 1e-6
 
 

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from tanager import GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
-from tanager.data import as_table
+from tanager.data import as_frame
 from tanager.exports.c_code import to_c
 from tanager.exports.integers import bit_width_curve, quantise
 from tests.strategies import models
@@ -138,7 +138,7 @@ def mixed():
 def test_digits_same_as_the_twin(digits, digits_classifier, tmp_path, bits):
     X, _ = digits
     clf = digits_classifier
-    codes = np.concatenate([clf.encoder_.encode(as_table(X)), codes_with_holes(clf, 2000)])
+    codes = np.concatenate([clf.encoder_.encode(as_frame(X)), codes_with_holes(clf, 2000)])
     integer = quantise(clf, bits)
     classes, scores = run_codes(tmp_path, clf, codes, bits=bits)
     np.testing.assert_array_equal(scores, integer.scores(codes))
@@ -149,7 +149,7 @@ def test_digits_same_as_the_twin(digits, digits_classifier, tmp_path, bits):
 @needs_gcc
 def test_mixed_table_same_as_the_twin(tmp_path):
     clf, test, _ = mixed()
-    codes = np.concatenate([clf.encoder_.encode(as_table(test)), codes_with_holes(clf, 2000, share=0.3)])
+    codes = np.concatenate([clf.encoder_.encode(as_frame(test)), codes_with_holes(clf, 2000, share=0.3)])
     classes, scores = run_codes(tmp_path, clf, codes, bits=6)
     np.testing.assert_array_equal(scores, quantise(clf, 6).scores(codes))
     np.testing.assert_array_equal(classes, quantise(clf, 6).predict(codes))
@@ -186,7 +186,7 @@ def test_cells_get_the_codes_of_the_encoder(tmp_path):
     test.loc[extra : extra + len(cuts) - 1, "length"] = cuts  # a value on a cut goes up
     test.loc[extra + 3 :, "weight"] = [1e300, -1e300, -0.0, 5e-324, 0.1, 3.0]
     test.loc[extra:, "either"] = pd.Series([1, 1.0, False, "7", 7.0, "True", 2.5, None, 8], dtype=object).to_numpy()
-    expected = clf.encoder_.encode(as_table(test))
+    expected = clf.encoder_.encode(as_frame(test))
     lines = []
     for row in test.itertuples(index=False):
         for feature, cell in enumerate(row):
@@ -235,7 +235,7 @@ def test_scores_are_log_probabilities_rounded(digits_classifier):
 def test_16_bits_give_the_classes_of_the_classifier(digits, digits_classifier):
     X, _ = digits
     clf = digits_classifier
-    codes = clf.encoder_.encode(as_table(X))
+    codes = clf.encoder_.encode(as_frame(X))
     integer = quantise(clf, 16)
     classes, full = integer.predict(codes), clf.network_.predict(codes)
     log_joint = clf.network_.log_joint(codes)

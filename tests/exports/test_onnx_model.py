@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 from tanager import GradientDescent, IndependentSearches, Subset, TANClassifier, TANEnsembleClassifier
-from tanager.data import as_table
+from tanager.data import as_frame
 from tanager.estimators.base import softmax
 from tanager.exports import to_onnx
 from tests.exports.classifiers import (
@@ -82,7 +82,7 @@ def test_numbers_at_the_cuts_fall_into_the_same_bin(iris):
 
 def test_codes(iris):
     clf, frame = iris
-    codes = clf.encoder_.encode(as_table(frame)).astype(np.int64)
+    codes = clf.encoder_.encode(as_frame(frame)).astype(np.int64)
     assert_equal(run(to_onnx(clf, inputs="codes"), codes), clf, frame)
     X = frame.to_numpy().copy()
     X[::2, 1] = np.nan

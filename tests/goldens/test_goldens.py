@@ -1,6 +1,6 @@
 """Every structure, loss, preset and kind of ensemble predicts what it predicted when it was recorded.
 
-Bits differ between processors (fused multiply-add, width of vectors), and long trainings amplify what rounding leaves, so
+Bits differ between processors (fused multiply-add, width of vectors), and long trainings amplify rounding, so
 the test allows for that: most cases agree to 1e-6. ``python -m tests.goldens.record`` compares bits.
 """
 

@@ -33,6 +33,7 @@ from tanager import (
     TANEnsembleClassifier,
 )
 from tanager.learning import PRESETS, TREE_PARAMETERS, VALUES, Recipe, ensemble_recipes_for, recipes_for
+from tanager.training.regularisers import Shrinkage
 from tests.learning.every_value import EVERY_VALUE
 
 QUICK = GradientDescent(epochs=2, batch_size=100)
@@ -57,7 +58,13 @@ def read(text):
 def test_there_is_an_example_of_every_value_with_no_option_at_its_default():
     assert sorted(type(value).__name__ for value in EVERY_VALUE) == sorted(VALUES)
     for value in EVERY_VALUE:
-        assert all(f"{each.name}=" in repr(value) for each in fields(value))
+        # What there is of regularisers has options of its own, and may not be given twice.
+        assert all(f"{each.name}=" in repr(value) for each in fields(value) if each.name != "regularisers")
+
+
+def test_regularisers_take_part_in_equality():
+    assert GradientDescent(regularisers=(Shrinkage(0.01),)) != GradientDescent()
+    assert GradientDescent(regularisers=(Shrinkage(0.01),)) != GradientDescent(regularisers=(Shrinkage(0.02),))
 
 
 @every_value
@@ -92,7 +99,7 @@ def test_options_that_are_set_to_what_they_are_change_nothing(value):
 @every_value
 def test_every_option_takes_part_in_equality(value):
     for each in fields(value):
-        if each.default is MISSING:
+        if each.default is MISSING or each.name == "regularisers":
             continue
         alone = each.name == "max_parents" and each.default is None  # which allows no choice of candidates
         base = value.set_params(candidates="random") if alone else value

@@ -14,7 +14,7 @@ from tanager._options import NotKept
 from tanager.learning import Context, RandomStart, Rows
 from tanager.learning.parameters import PARAMETERS, Parameters
 from tanager.losses import ConditionalLikelihood, NegativeLogLikelihood
-from tanager.model import class_log_prior, make_layout, table_log_frequencies
+from tanager.model import class_log_prior, cpt_log_frequencies, make_layout
 from tanager.structure import ParentSets, all_candidates, find_cycle, fixed_parents, naive_bayes, pseudo_candidates
 from tanager.training import TrainingSettings
 from tanager.training.regularisers import Hooks, ParentDropout, Regulariser, Ridge, Shrinkage, SizePenalty, Smoothness
@@ -384,9 +384,9 @@ class TestCounts:
         fitted = learn(Counts(smoothing), space, context=context)
         (layout,) = lay_out(space)
         full = np.ones(200) if weight is None else weight
-        expected = table_log_frequencies(layout, context.rows.codes, context.rows.y, full, smoothing)
+        expected = cpt_log_frequencies(layout, context.rows.codes, context.rows.y, full, smoothing)
         for i in range(4):
-            np.testing.assert_allclose(np.log(fitted.network.cpt(i)), layout.table(expected, i), atol=1e-5)
+            np.testing.assert_allclose(np.log(fitted.network.cpt(i)), layout.cpt(expected, i), atol=1e-5)
         prior = class_log_prior(context.rows.y, full, N_CLASSES, smoothing)
         np.testing.assert_allclose(fitted.network.log_prior, prior, atol=1e-6)
         assert fitted.network.parents.tolist() == [-1, 0, 0, 1]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tanager._threads import Crew
 from tanager.learning import AnnealedSearch, ConditionalScore, Context, GreedySearch, MarginScore, Rows, Screened
-from tanager.model import class_log_prior, make_layout, table_log_frequencies
+from tanager.model import class_log_prior, cpt_log_frequencies, make_layout
 from tanager.structure import ParentSets, find_cycle, fixed_parents, pseudo_candidates, screened_candidates
 from tests.oracles import loss_oracle, model_oracle
 from tests.strategies import SEEDS
@@ -52,8 +52,8 @@ def score_of(search, parents, rows, n_classes=3):
 
 def ml_log_joint(search, parents, counted, scored, n_classes, prior_rows=None):
     layout = make_layout(ParentSets.from_lists([[j] for j in parents]), [3] * len(parents), n_classes)
-    theta = table_log_frequencies(layout, *counted, search.smoothing)
-    tables = [layout.table(theta, e) for e in range(len(parents))]
+    theta = cpt_log_frequencies(layout, *counted, search.smoothing)
+    tables = [layout.cpt(theta, e) for e in range(len(parents))]
     _, y, weight = prior_rows or counted
     prior = class_log_prior(y, weight, n_classes, search.smoothing)
     features = np.arange(len(parents))

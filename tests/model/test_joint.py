@@ -27,7 +27,7 @@ def test_splitting_undoes_joining(n_members, seed, is_ordered):
     members = split_distribution(ParentDistribution(joint.parent_sets, phi), n_members)
     assert [member.parent_sets for member in members] == sets
     np.testing.assert_array_equal(np.concatenate([member.phi for member in members]), phi)
-    np.testing.assert_array_equal(joint.tables.child, np.tile(np.arange(4), n_members))
+    np.testing.assert_array_equal(joint.cpts.child, np.tile(np.arange(4), n_members))
     np.testing.assert_array_equal(joint.cards, CARDS)
 
 

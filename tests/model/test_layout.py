@@ -10,7 +10,7 @@ from tests.strategies import models
 @given(models(max_rows=1))
 @settings(max_examples=40)
 def test_tables_lie_one_after_the_other(model):
-    tables = model.layout.tables
+    tables = model.layout.cpts
     sizes = [np.prod(shape) for shape in model.shapes]
     assert tables.offset.tolist() == [0, *np.cumsum(sizes)]
     assert model.layout.size == sum(sizes)
@@ -27,7 +27,7 @@ def test_tables_lie_one_after_the_other(model):
 def test_table_is_a_view_of_its_part_of_the_arena(model):
     arena = np.arange(model.layout.size)
     for e, expected in enumerate(model.split(arena)):
-        table = model.layout.table(arena, e)
+        table = model.layout.cpt(arena, e)
         assert table.shape == model.shapes[e]
         assert np.array_equal(table, expected)
         assert np.shares_memory(table, arena)
@@ -36,8 +36,8 @@ def test_table_is_a_view_of_its_part_of_the_arena(model):
 def test_views_write_to_the_arena():
     small = make_layout(ParentSets.from_lists([[-1], [0]]), [2, 3], n_classes=2)
     arena = np.zeros(small.size)
-    small.table(arena, 1)[1, 2, 0] = 5.0
-    # The table [x_parent, x_child, c] of candidate 1 comes after the 2 * 2 entries of candidate 0.
+    small.cpt(arena, 1)[1, 2, 0] = 5.0
+    # The CPT [x_parent, x_child, c] of candidate 1 comes after the 2 * 2 entries of candidate 0.
     assert np.flatnonzero(arena).tolist() == [4 + (1 * 3 + 2) * 2 + 0]
 
 

@@ -9,9 +9,9 @@ from tanager.model import (
     Network,
     class_log_prior,
     conditional_mutual_information,
+    cpt_log_frequencies,
     layout,
     make_layout,
-    table_log_frequencies,
 )
 from tanager.structure import naive_bayes
 from tests.oracles import counting_oracle
@@ -23,7 +23,7 @@ SMOOTHING = st.sampled_from([1.0, 0.1, 10.0])
 @given(models(max_rows=30), SMOOTHING)
 @settings(max_examples=40)
 def test_tables_equal_oracle_and_sum_to_one(model, smoothing):
-    arena = table_log_frequencies(model.layout, model.codes, model.y, model.weight, smoothing)
+    arena = cpt_log_frequencies(model.layout, model.codes, model.y, model.weight, smoothing)
     for e, (i, j) in enumerate(zip(model.child, model.parent, strict=True)):
         parent_codes = None if j == -1 else model.codes[:, j]
         sizes = (*model.shapes[e][:2], model.n_classes)
@@ -55,7 +55,7 @@ def test_naive_bayes_is_that_of_scikit_learn(seed, n_features, n_classes, smooth
     weight = rng.uniform(0.1, 3.0, size=40) if is_weighted else np.ones(40)
 
     tables = make_layout(naive_bayes(n_features), cards, n_classes)
-    theta = table_log_frequencies(tables, codes, y, weight, smoothing)
+    theta = cpt_log_frequencies(tables, codes, y, weight, smoothing)
     log_prior = class_log_prior(y, weight, n_classes, smoothing)
     network = Network.from_arena(tables, theta, log_prior, np.arange(n_features))
 
@@ -73,9 +73,9 @@ def test_number_of_threads_does_not_change_a_bit(n_threads):
     data = (model.codes, model.y, model.weight)
     cards = np.array(model.cards)
     with Crew(n_threads) as crew:
-        arena = table_log_frequencies(model.layout, *data, 1.0, crew)
+        arena = cpt_log_frequencies(model.layout, *data, 1.0, crew)
         information = conditional_mutual_information(*data, cards, crew)
-    assert np.array_equal(arena, table_log_frequencies(model.layout, *data, 1.0))
+    assert np.array_equal(arena, cpt_log_frequencies(model.layout, *data, 1.0))
     assert np.array_equal(information, conditional_mutual_information(*data, cards))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tanager.model import Network, ParentDistribution, average_networks, make_layout, table_log_frequencies
+from tanager.model import Network, ParentDistribution, average_networks, cpt_log_frequencies, make_layout
 from tanager.model.joint import join_layouts, split_distribution, split_networks
 from tanager.structure import ParentSets
 from tests.strategies import SEEDS, make_model, models
@@ -25,7 +25,7 @@ def approximate_log_joint(network, row):
     def probability(i, value, c, known):
         if value == network.cards[i]:
             return 1.0
-        parents = [j for j in network.members[i].tolist() if j >= 0]
+        parents = [j for j in network.extra_parents[i].tolist() if j >= 0]
         total = 0.0
         for values in product(*(range(network.cards[j]) for j in parents)):
             weight, place = 1.0, 0
@@ -136,7 +136,7 @@ def test_tables_of_the_same_parents_merge_in_an_average():
     three = make_model([[(1, 2)], [2], [-1], [2]], [2, 3, 2, 2], 3, seed=4)
     networks = [network_of(model) for model in (one, two, three)]
     average = average_networks(networks)
-    assert len(average.tables.child) == 8
+    assert len(average.cpts.child) == 8
     assert average.pairs.tolist() == [[0, 1], [1, 2]]
     codes = np.concatenate([one.codes, np.where(two.codes == 0, two.cards, two.codes)])
     expected = np.mean([network.log_joint(codes) for network in networks], axis=0)
@@ -155,17 +155,17 @@ def test_members_of_a_joint_arena_come_apart_again():
     assert [each.parent_sets.to_lists() for each in found] == [each.to_lists() for each in sets]
     chosen = joint.parent_sets.ptr[1:] - 1  # the last candidate of each feature
     networks = split_networks(joint, np.arange(joint.arena_size, dtype=np.float32), np.zeros(3), chosen)
-    assert networks[0].members.tolist() == [[-1, -1], [0, -1], [1, -1], [0, 1]]
-    assert networks[2].members.tolist() == [[1, -1], [-1, -1], [0, 3], [-1, -1]]
-    start = joint.tables.offset[chosen[10]]
-    assert networks[2].layout.table(networks[2].theta, 2).ravel().tolist() == list(range(start, start + 2 * 2 * 2 * 3))
+    assert networks[0].extra_parents.tolist() == [[-1, -1], [0, -1], [1, -1], [0, 1]]
+    assert networks[2].extra_parents.tolist() == [[1, -1], [-1, -1], [0, 3], [-1, -1]]
+    start = joint.cpts.offset[chosen[10]]
+    assert networks[2].layout.cpt(networks[2].theta, 2).ravel().tolist() == list(range(start, start + 2 * 2 * 2 * 3))
 
 
 def test_relative_frequencies_given_two_parents():
     rng = np.random.default_rng(0)
     codes, y = rng.integers(0, [2, 3, 2], (50, 3)), rng.integers(0, 2, 50)
     layout = make_layout(ParentSets.from_lists([[-1], [-1], [(0, 1)]]), [2, 3, 2], 2)
-    table = layout.table(table_log_frequencies(layout, codes, y, np.ones(50), 1.0), 2)
+    table = layout.cpt(cpt_log_frequencies(layout, codes, y, np.ones(50), 1.0), 2)
     for a, b, c in product(range(2), range(3), range(2)):
         rows = codes[(codes[:, 0] == a) & (codes[:, 1] == b) & (y == c)]
         counts = np.bincount(rows[:, 2], minlength=2) + 1

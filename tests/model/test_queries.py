@@ -13,7 +13,7 @@ from tests.oracles import query_oracle
 from tests.strategies import make_model, models
 
 FORESTS = models(max_features=5, max_card=4, max_classes=4, max_rows=4, is_ordered=True, is_fixed=True)
-# Tables are kept in single precision, so they sum to one up to about 1e-7.
+# Cpts are kept in single precision, so they sum to one up to about 1e-7.
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 

@@ -125,7 +125,7 @@ def chow_liu(codes, y, cards, n_classes, weight=None, root=0):
 def marginal_log_joint(tables, prior, child, parent, selected, codes):
     """Log-joint [N, C] of the features that are present; code -1 is missing and summed over all its values.
 
-    Tables, prior and structure are as in `model_oracle`.
+    Cpts, prior and structure are as in `model_oracle`.
     """
     n_values = {child[e]: tables[e].shape[1] for e in selected}
     result = np.zeros((len(codes), len(prior)))

@@ -29,7 +29,7 @@ def unpack(model):
     for i, parents in enumerate(CANDIDATES):
         for j in parents:
             n_rows = 1 if j == -1 else CARDS[j]
-            tables.append(as_table(model.theta.detach()[: CARDS[i], row : row + n_rows]).astype(float))
+            tables.append(as_frame(model.theta.detach()[: CARDS[i], row : row + n_rows]).astype(float))
             child.append(i)
             parent.append(j)
             row += n_rows
@@ -37,7 +37,7 @@ def unpack(model):
     return tables, model.prior.detach().numpy().astype(float), child, parent, ptr
 
 
-def as_table(values):
+def as_frame(values):
     """[R_child, R_parent, C] as the oracles' [R_parent, R_child, C]."""
     return values.numpy().swapaxes(0, 1)
 
@@ -77,7 +77,7 @@ def test_step_equals_oracles(batch, dtype, tolerance):
     assert loss.item() == pytest.approx(value, rel=tolerance)
     row = 0
     for table, i in zip(expected[0], child, strict=True):
-        gradient = as_table(model.theta.grad[:, row : row + len(table)])
+        gradient = as_frame(model.theta.grad[:, row : row + len(table)])
         np.testing.assert_allclose(gradient[:, : CARDS[i]], table, atol=10 * tolerance)
         assert not gradient[:, CARDS[i] :].any()
         row += len(table)

@@ -201,7 +201,7 @@ def test_two_parents(browser, tmp_path):
     assert browser.find("#table-title").text == "x3 given x0 and x2 and the class"
     tables = "return [...document.querySelectorAll('#table-charts .js-plotly-plot')].map((p) => p.data[0].z)"
     np.testing.assert_allclose(browser.run(tables), np.moveaxis(clf.network_.cpt(3), 2, 0), atol=1e-4)
-    assert browser.count("#network-view .edge.second") == int((clf.network_.members[:, 1] >= 0).sum())
+    assert browser.count("#network-view .edge.second") == int((clf.network_.extra_parents[:, 1] >= 0).sum())
     assert browser.count("#path-view .edge") == 1 + 1 + 2 + 2
     browser.choose("#path-feature", 2)
     assert "x0 and x1" in browser.find("#path-lines").text

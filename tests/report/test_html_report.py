@@ -158,7 +158,7 @@ class TestPage:
         clf = TANClassifier(sets, parameters, random_state=0).fit(*iris)
         data = data_of(write_report(clf, tmp_path / "r.html", *iris))
         network, path = data["network"], data["path"]
-        assert [network["parents"], network["second"]] == clf.network_.members.T.tolist()
+        assert [network["parents"], network["second"]] == clf.network_.extra_parents.T.tolist()
         found = list(zip(path["parent"], path["second"], strict=True))
         assert found == [(-1, -1), (0, -1), (-1, -1), (0, 1), (0, 2), (1, -1)]
         assert data["weights"]["kind"] == "contribution"

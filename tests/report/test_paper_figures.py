@@ -4,9 +4,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tanager.experiments.grids import paper_grid, sample_grid
-from tanager.report.paper_figures import paper_figures, save_paper_figures
+from tanager.report.paper_figures import lower_hull, paper_figures, save_paper_figures
 from tests.experiments.inventing import invent
 
 pytest.importorskip("matplotlib")
@@ -95,3 +97,17 @@ def test_one_point_can_be_drawn(tmp_path):
 
 def test_nothing_to_draw(tmp_path):
     assert save_paper_figures([], tmp_path) == []
+
+
+coordinates = st.integers(-20, 20).map(float)
+
+
+@given(points=st.lists(st.tuples(coordinates, coordinates), min_size=1, max_size=30))
+def test_no_point_lies_below(points):
+    x, y = map(np.array, zip(*points, strict=True))
+    hull_x, hull_y = lower_hull(x, y)
+    assert set(zip(hull_x, hull_y, strict=True)) <= set(points)
+    assert (hull_x[0], hull_x[-1]) == (x.min(), x.max())
+    assert (y >= np.interp(x, hull_x, hull_y) - 1e-9).all()
+    slopes = np.diff(hull_y) / np.diff(hull_x)
+    assert (np.diff(slopes) > 0).all()

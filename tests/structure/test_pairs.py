@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.structure import PairRule, ParentSets, all_candidates, dependence_order, members_of, with_pairs
+from tanager.structure import PairRule, ParentSets, all_candidates, dependence_order, extra_parents_of, with_pairs
 from tests.strategies import SEEDS
 
 LISTS = [[-1], [-1, 0], [-1, (0, 1)], [(0, 2), 1, (0, 1), -1]]
@@ -97,4 +97,4 @@ def test_some_pairs_are_random_beside_the_best():
 
 
 def test_members_of_numbers():
-    assert members_of(np.array([2, -1, 4]), np.array([[0, 1], [1, 2]]), 3).tolist() == [[2, -1], [-1, -1], [1, 2]]
+    assert extra_parents_of(np.array([2, -1, 4]), np.array([[0, 1], [1, 2]]), 3).tolist() == [[2, -1], [-1, -1], [1, 2]]

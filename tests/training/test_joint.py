@@ -31,9 +31,9 @@ def mean_loss(theta, prior, layout, codes, y):
     total = 0.0
     for x, c in zip(codes, y, strict=True):
         log_joint = log_softmax(prior).copy()
-        for slot in range(len(layout.tables.child)):
-            child, parent = layout.tables.child[slot], layout.tables.parent[slot]
-            table = log_softmax(layout.table(theta, slot), axis=1)
+        for slot in range(len(layout.cpts.child)):
+            child, parent = layout.cpts.child[slot], layout.cpts.parent[slot]
+            table = log_softmax(layout.cpt(theta, slot), axis=1)
             log_joint += table[0 if parent == len(CARDS) else x[parent], x[child]] / layout.n_members
         total += logsumexp(log_joint) - log_joint[c]
     return total / len(y)

@@ -196,7 +196,7 @@ def test_likelihood_training_ends_at_the_relative_frequencies(optimiser):
         columns = (None if j == -1 else codes[:, j], codes[:, i], y)
         sizes = (1 if j == -1 else CARDS[j], CARDS[i], N_CLASSES)
         expected = counting_oracle.maximum_likelihood_table(counting_oracle.pair_counts(*columns, *sizes), 0.0)
-        np.testing.assert_allclose(np.exp(layout.table(state.theta.value, i)), expected, atol=2e-3)
+        np.testing.assert_allclose(np.exp(layout.cpt(state.theta.value, i)), expected, atol=2e-3)
     frequencies = np.bincount(y) / len(y)
     np.testing.assert_allclose(np.exp(state.prior.value), frequencies, atol=2e-3)
 

@@ -2,10 +2,14 @@
 
 from dataclasses import FrozenInstanceError, replace
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tanager.training import TrainingSettings
 from tanager.training.regularisers import ParentDropout, Ridge, Shrinkage, SizePenalty, Smoothness
+from tanager.training.settings import geometric
 
 PLAN = TrainingSettings(
     epochs=9,
@@ -44,3 +48,26 @@ def test_naive_bayes_keeps_what_it_can_use_and_has_a_ridge_of_its_own():
 
 def test_naive_bayes_does_not_raise_a_low_rate():
     assert TrainingSettings(learning_rate=0.02).for_naive_bayes(1.0).learning_rate == 0.02
+
+
+POSITIVE = st.floats(1e-6, 1e6)
+
+
+@given(POSITIVE, POSITIVE, st.integers(2, 600))
+def test_both_ends_and_a_constant_factor(first, last, n_epochs):
+    values = geometric(first, last, n_epochs)
+    assert len(values) == n_epochs
+    assert values[0] == first
+    assert values[-1] == last
+    np.testing.assert_allclose(values[1:] / values[:-1], (last / first) ** (1 / (n_epochs - 1)), rtol=1e-9)
+
+
+@given(POSITIVE, POSITIVE)
+def test_one_epoch_has_the_first_value(first, last):
+    assert geometric(first, last, 1).tolist() == [first]
+
+
+def test_published_temperature():
+    taus = geometric(10.0, 0.1, 500)
+    np.testing.assert_allclose(taus, np.logspace(1, -1, 500))
+    assert taus[250] == pytest.approx(1.0, rel=0.01)

@@ -30,8 +30,8 @@ def test_cpts_start_from_those_given():
     cpts.value[cpts.offset[2] :] = cpt.ravel()
     prior = np.log(np.array([0.5, 0.3, 0.2], np.float32))
     state = initial_state(layout, Noise(0), start=Start(cpts, prior))
-    np.testing.assert_allclose(layout.table(state.theta.value, 3), np.stack([cpt, cpt]), atol=1e-6)
-    np.testing.assert_allclose(layout.table(state.theta.value, 2), np.log(0.5), atol=1e-6)
+    np.testing.assert_allclose(layout.cpt(state.theta.value, 3), np.stack([cpt, cpt]), atol=1e-6)
+    np.testing.assert_allclose(layout.cpt(state.theta.value, 2), np.log(0.5), atol=1e-6)
     np.testing.assert_allclose(state.prior.value, prior, atol=1e-6)
 
 

@@ -59,7 +59,7 @@ app = typer.Typer(
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        print(f"tanager {tanager.__version__}")
+        print(f"tanager {tanager.__version__}, compiled core of level {import_module('tanager.core').level}")
         raise typer.Exit
 
 

@@ -135,7 +135,7 @@ def _read(path: Path, target: str, missing: tuple[str, ...]) -> _Rows:
     """Rows of a data file, with codes from tanager's own encoder."""
     from tanager.cli.data_files import Reading
     from tanager.cli.training_data import read_training_data, take_rows
-    from tanager.data import as_table
+    from tanager.data import as_frame
 
     training = read_training_data(path, Reading(missing=missing), target)
     [(train, test)] = hold_out(training.y, _TEST_FRACTION, seed=0)
@@ -143,7 +143,7 @@ def _read(path: Path, target: str, missing: tuple[str, ...]) -> _Rows:
         raise InputError(f"{path} has too few rows for a benchmark")
     X, X_test = take_rows(training.X, train), take_rows(training.X, test)
     encoder = TANClassifier("none", "ml").fit(X, training.y[train]).encoder_
-    codes, codes_test = (encoder.encode(as_table(part)).astype(np.int64) for part in (X, X_test))
+    codes, codes_test = (encoder.encode(as_frame(part)).astype(np.int64) for part in (X, X_test))
     is_category = [name in training.categorical for name in training.X.column_names]
     categorical = is_category if any(is_category) else None
     return _Rows(X, X_test, codes, codes_test, training.y[train], training.y[test], categorical)

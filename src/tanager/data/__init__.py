@@ -1,10 +1,10 @@
-"""From tables to integer codes: reading columns, cutting numbers into bins, encoding."""
+"""From frames to integer codes: reading columns, cutting numbers into bins, encoding."""
 
 from tanager.data.assignments import encode_assignment, find_column
 from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
-from tanager.data.columns import Table, as_table, check_categorical, resolve_categorical
-from tanager.data.encoding import TableEncoder
+from tanager.data.columns import Frame, as_frame, check_categorical, resolve_categorical
+from tanager.data.encoding import FrameEncoder
 from tanager.data.labels import unique_labels, value_labels
 from tanager.data.mdlp import MDLPBinning, mdlp_column_cuts, mdlp_cuts
 from tanager.data.mixed_binning import BINNINGS, MixedBinning, make_binning
@@ -13,13 +13,13 @@ __all__ = [
     "BINNINGS",
     "Binning",
     "CategoryColumn",
+    "Frame",
+    "FrameEncoder",
     "MDLPBinning",
     "MixedBinning",
     "NumericColumn",
     "QuantileBinning",
-    "Table",
-    "TableEncoder",
-    "as_table",
+    "as_frame",
     "check_categorical",
     "encode_assignment",
     "find_column",

@@ -1,7 +1,7 @@
-"""One column of a table from a NumPy array: what its cells are, and dictionary codes for cells that are not numbers.
+"""One column of a frame from a NumPy array: what its cells are, and dictionary codes for cells that are not numbers.
 
 A column is either an array of numbers or booleans, or *coded*: integer codes into an array of distinct `levels`, with
--1 for a missing cell. Text is coded once, when the table is read, so nothing downstream touches single cells again.
+-1 for a missing cell. Text is coded once, when the frame is read, so nothing downstream touches single cells again.
 """
 
 from __future__ import annotations

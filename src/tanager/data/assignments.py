@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.data.arrays import read_cells
-from tanager.data.encoding import TableEncoder
+from tanager.data.encoding import FrameEncoder
 
 
-def encode_assignment(encoder: TableEncoder, values: Mapping[str | int, Any]) -> NDArray[np.int64]:
+def encode_assignment(encoder: FrameEncoder, values: Mapping[str | int, Any]) -> NDArray[np.int64]:
     """Codes of the named columns; the others, and values that training did not show, have the code "unknown".
 
     Parameters
     ----------
-    encoder : TableEncoder
+    encoder : FrameEncoder
     values : mapping
         From names or numbers of columns to values.
 
@@ -27,9 +27,9 @@ def encode_assignment(encoder: TableEncoder, values: Mapping[str | int, Any]) ->
 
     Examples
     --------
-    >>> from tanager.data import QuantileBinning, as_table
-    >>> table = as_table(np.array([["red", 1.5], ["blue", 2.5], ["red", 3.5]], dtype=object))
-    >>> encoder = TableEncoder.fit(table, table.is_categorical, None, QuantileBinning(max_bins=2))
+    >>> from tanager.data import QuantileBinning, as_frame
+    >>> frame = as_frame(np.array([["red", 1.5], ["blue", 2.5], ["red", 3.5]], dtype=object))
+    >>> encoder = FrameEncoder.fit(frame, frame.is_categorical, None, QuantileBinning(max_bins=2))
     >>> encode_assignment(encoder, {0: "red"})
     array([1, 2])
     """
@@ -46,14 +46,14 @@ def encode_assignment(encoder: TableEncoder, values: Mapping[str | int, Any]) ->
     return codes
 
 
-def find_column(encoder: TableEncoder, key: str | int) -> int:
+def find_column(encoder: FrameEncoder, key: str | int) -> int:
     """Number of a column from its name or its number."""
     n_columns = len(encoder.columns)
     if isinstance(key, str):
         if encoder.names is not None and key in encoder.names:
             return encoder.names.index(key)
         if encoder.names is None:
-            raise ValueError(f"there is no column {key!r}: the training table had no names; use 0 to {n_columns - 1}")
+            raise ValueError(f"there is no column {key!r}: the training frame had no names; use 0 to {n_columns - 1}")
         raise ValueError(f"there is no column {key!r}; the columns are {', '.join(map(repr, encoder.names))}")
     if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
         raise ValueError(f"a column goes by its name or its number, got {key!r}")

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager._threads import Crew
+
 # Up to this many cuts, comparing a block with each cut in turn beats a binary search for each value.
 _FEW_CUTS = 128
 
@@ -138,12 +140,12 @@ class CategoryColumn:
 
     @cached_property
     def _byte_codes(self) -> NDArray[Any]:
-        """Code of every byte: tables of codes often come as bytes, and a look-up is faster than a search."""
+        """Code of every byte: frames of codes often come as bytes, and a look-up is faster than a search."""
         numbers, codes_of = self._numbers
-        table = np.full(256, self.card, dtype=code_dtype(self.card))
+        frame = np.full(256, self.card, dtype=code_dtype(self.card))
         is_byte = (numbers >= 0) & (numbers < 256) & (numbers == np.floor(numbers.astype(np.float64)))
-        table[numbers[is_byte].astype(np.intp)] = codes_of[is_byte]
-        return table
+        frame[numbers[is_byte].astype(np.intp)] = codes_of[is_byte]
+        return frame
 
 
 def code_dtype(card: int) -> np.dtype[Any]:
@@ -241,3 +243,49 @@ def _count_reached(x: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray
         np.greater_equal(x, cut, out=is_reached)
         codes += is_reached.view(np.uint8)
     return codes
+
+
+# Entries that are compared at a time: few enough to stay in the cache, and many to a call.
+_BLOCK_ENTRIES = 65536
+_STRIPE_ENTRIES = 1024
+
+
+def are_ready(columns: tuple[NumericColumn | CategoryColumn, ...]) -> bool:
+    """Whether the code of every known value is the value itself, and every other number is unknown."""
+    return all(
+        isinstance(column, CategoryColumn)
+        and column.categories.dtype.kind in "biu"
+        and column.card == column.categories.size
+        and np.array_equal(column.categories, np.arange(column.card))
+        for column in columns
+    )
+
+
+def may_hold(array: NDArray[Any], cards: NDArray[np.int32]) -> bool:
+    """Whether `copy_codes` can read an array: whole numbers or booleans, row by row, as wide as the cards."""
+    is_whole = array.dtype.kind in "biu" and array.dtype.isnative and array.flags.c_contiguous
+    return is_whole and int(cards.max()) < 256**array.dtype.itemsize
+
+
+def copy_codes(array: NDArray[Any], cards: NDArray[np.int32], codes: NDArray[Any], crew: Crew) -> None:
+    """Fill ``codes[N, D]`` from an array of codes; what is not from 0 to cards[j] - 1 becomes cards[j], "unknown"."""
+    n_rows, n_columns = array.shape
+    # A negative number read without its sign is larger than any card.
+    numbers = array.view(f"u{array.dtype.itemsize}")
+    # Rows are short, so several are compared at a time.
+    stripe = max(1, _STRIPE_ENTRIES // n_columns)
+    limits = np.tile(cards.astype(numbers.dtype), stripe)
+    block = stripe * max(1, _BLOCK_ENTRIES // (stripe * n_columns))
+
+    def copy_blocks(lo: int, hi: int) -> None:
+        for start in range(lo * block, min(hi * block, n_rows), block):
+            stop = min(start + block, n_rows)
+            whole = start + (stop - start) // stripe * stripe
+            for rows, width in ((slice(start, whole), stripe * n_columns), (slice(whole, stop), n_columns)):
+                part, out = numbers[rows].reshape(-1, width), codes[rows].reshape(-1, width)
+                if part.dtype == out.dtype:
+                    np.minimum(part, limits[:width], out=out)
+                else:
+                    out[...] = np.minimum(part, limits[:width])
+
+    crew.run(copy_blocks, crew.split(-(-n_rows // block)))

@@ -1,4 +1,4 @@
-"""From what a user passes (NumPy, pandas, polars, Arrow) to a `Table` of columns, and which of them are categories.
+"""From what a user passes (NumPy, pandas, polars, Arrow) to a `Frame` of columns, and which of them are categories.
 
 The rule by dtype: category, text, boolean, and object columns that are not all numbers are categories; numbers are not.
 """
@@ -15,7 +15,7 @@ from tanager.data.arrays import column_label, read_array_column
 from tanager.data.frames import read_frame
 
 
-class Table(NamedTuple):
+class Frame(NamedTuple):
     """Columns of equal length, none of them copied where that can be helped.
 
     Attributes
@@ -58,30 +58,30 @@ class Table(NamedTuple):
         return levels is not None and levels.dtype.kind not in "biuf"
 
 
-def as_table(X: Any) -> Table:
-    """Read a table column by column.
+def as_frame(X: Any) -> Frame:
+    """Read a frame column by column.
 
     Parameters
     ----------
-    X : array-like of shape (N, D), or a pandas, polars or Arrow table
+    X : array-like of shape (N, D), or a pandas, polars or Arrow frame
 
     Returns
     -------
-    Table
+    Frame
 
     Raises
     ------
     ValueError, TypeError
-        For anything but a table of numbers, text and booleans: dates, nested objects, complex numbers, sparse matrices,
+        For anything but a frame of numbers, text and booleans: dates, nested objects, complex numbers, sparse matrices,
         duplicate column names. The message names the column.
 
     Examples
     --------
     >>> import numpy as np
-    >>> table = as_table(np.array([["red", 1.5], ["blue", 2], ["red", None]], dtype=object))
-    >>> table.is_categorical
+    >>> frame = as_frame(np.array([["red", 1.5], ["blue", 2], ["red", None]], dtype=object))
+    >>> frame.is_categorical
     array([ True, False])
-    >>> table.levels[0][table.columns[0]], table.columns[1]
+    >>> frame.levels[0][frame.columns[0]], frame.columns[1]
     (array(['red', 'blue', 'red'], dtype=object), array([1.5, 2. , nan]))
     """
     if hasattr(X, "tocsr") or hasattr(X, "todense"):
@@ -96,12 +96,12 @@ def as_table(X: Any) -> Table:
         if array.dtype.kind in "iuf" and array.shape[1]:
             # Nothing to find out column by column, which would take most of the time of a single row.
             n_columns = array.shape[1]
-            return Table(None, list(array.T), [None] * n_columns, np.zeros(n_columns, np.bool_), array)
+            return Frame(None, list(array.T), [None] * n_columns, np.zeros(n_columns, np.bool_), array)
         columns = [read_array_column(array[:, index], column_label(None, index)) for index in range(array.shape[1])]
     if not columns:
         shape = getattr(X, "shape", (0, 0))
         raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-    return Table(
+    return Frame(
         names=names,
         columns=[column.values for column in columns],
         levels=[column.levels for column in columns],
@@ -123,7 +123,7 @@ def check_categorical(categorical_features: Any) -> None:
 
 
 def resolve_categorical(
-    table: Table, categorical_features: str | Sequence[Any] | NDArray[Any] | None
+    frame: Frame, categorical_features: str | Sequence[Any] | NDArray[Any] | None
 ) -> NDArray[np.bool_]:
     """Which columns to treat as categories, by the convention of scikit-learn's histogram gradient boosting.
 
@@ -131,7 +131,7 @@ def resolve_categorical(
 
     Parameters
     ----------
-    table : Table
+    frame : Frame
     categorical_features : None, "from_dtype", or array-like of bool, int or str
         None makes every other column numeric; "from_dtype" follows the dtypes; otherwise a mask of length D, positions,
         or column names.
@@ -143,16 +143,16 @@ def resolve_categorical(
     Examples
     --------
     >>> import numpy as np
-    >>> resolve_categorical(as_table(np.zeros((2, 3))), [0, 2])
+    >>> resolve_categorical(as_frame(np.zeros((2, 3))), [0, 2])
     array([ True, False,  True])
     """
-    n_columns = table.n_columns
-    is_text: NDArray[np.bool_] = np.array([table.is_text(index) for index in range(n_columns)])
+    n_columns = frame.n_columns
+    is_text: NDArray[np.bool_] = np.array([frame.is_text(index) for index in range(n_columns)])
     if categorical_features is None:
         return is_text
     check_categorical(categorical_features)
     if isinstance(categorical_features, str):
-        return np.logical_or(table.is_categorical, is_text)
+        return np.logical_or(frame.is_categorical, is_text)
     chosen = np.asarray(categorical_features)
     if chosen.size == 0:
         return is_text
@@ -164,18 +164,18 @@ def resolve_categorical(
             )
         return np.logical_or(is_text, chosen)
     mask = is_text.copy()
-    mask[_positions(table, chosen)] = True
+    mask[_positions(frame, chosen)] = True
     return mask
 
 
-def _positions(table: Table, chosen: NDArray[Any]) -> NDArray[np.intp]:
+def _positions(frame: Frame, chosen: NDArray[Any]) -> NDArray[np.intp]:
     """Positions of the columns that `categorical_features` lists by number or by name."""
     if chosen.dtype.kind in "iu":
-        outside = chosen[(chosen < 0) | (chosen >= table.n_columns)]
+        outside = chosen[(chosen < 0) | (chosen >= frame.n_columns)]
         if outside.size:
             raise ValueError(
-                f"categorical_features lists column {outside[0]}, but X has {table.n_columns} columns; "
-                f"positions go from 0 to {table.n_columns - 1}"
+                f"categorical_features lists column {outside[0]}, but X has {frame.n_columns} columns; "
+                f"positions go from 0 to {frame.n_columns - 1}"
             )
         return chosen.astype(np.intp)
     wanted = chosen.tolist()
@@ -183,17 +183,17 @@ def _positions(table: Table, chosen: NDArray[Any]) -> NDArray[np.intp]:
         raise TypeError(
             f"categorical_features must hold booleans, integers or column names, but it holds {chosen.dtype} values"
         )
-    if table.names is None:
+    if frame.names is None:
         raise ValueError(
             f"categorical_features lists the column name {wanted[0]!r}, but X has no column names; "
             "pass a frame, or give positions"
         )
-    position = {name: index for index, name in enumerate(table.names)}
+    position = {name: index for index, name in enumerate(frame.names)}
     unknown = [name for name in wanted if name not in position]
     if unknown:
         raise ValueError(
             f"categorical_features lists {', '.join(map(repr, unknown))}, which X does not have; its columns are "
-            f"{', '.join(map(repr, table.names))}"
+            f"{', '.join(map(repr, frame.names))}"
         )
     return np.array([position[name] for name in wanted], dtype=np.intp)
 

@@ -1,4 +1,4 @@
-"""From a `Table` to integer codes: one frozen encoder a column, learned from the rows with positive weight.
+"""From a `Frame` to integer codes: one frozen encoder a column, learned from the rows with positive weight.
 
 Column j has the codes 0 .. cards[j] - 1. The code cards[j] means *unknown*: a category that training did not show, or a
 missing cell where missing cells have no code of their own. It belongs to no bin and no category; what to do about it is
@@ -21,17 +21,19 @@ from tanager.data.binning import Binning, check_sample_weight
 from tanager.data.coders import (
     CategoryColumn,
     NumericColumn,
+    are_ready,
     check_finite,
     code_dtype,
+    copy_codes,
     infinite_error,
     infinite_levels,
+    may_hold,
     number_reader,
     sort_categories,
 )
-from tanager.data.columns import Table
+from tanager.data.columns import Frame
 from tanager.data.decoding import Bins, decode_column
 from tanager.data.labels import unique_labels, value_labels
-from tanager.data.ready_codes import are_ready, copy_codes, may_hold
 
 Missing = Literal["value", "ignore"]
 
@@ -42,24 +44,24 @@ _Rows = slice | NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class TableEncoder:
-    """Encoders of all columns of a table.
+class FrameEncoder:
+    """Encoders of all columns of a frame.
 
     Attributes
     ----------
     columns : tuple of NumericColumn or CategoryColumn, length D
     names : tuple of str or None
-        Column names of the training table.
+        Column names of the training frame.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tanager.data import QuantileBinning, as_table
-    >>> table = as_table(np.array([["red", 1.5], ["blue", 2.5], ["red", 3.5]], dtype=object))
-    >>> encoder = TableEncoder.fit(table, table.is_categorical, None, QuantileBinning(max_bins=2))
+    >>> from tanager.data import QuantileBinning, as_frame
+    >>> frame = as_frame(np.array([["red", 1.5], ["blue", 2.5], ["red", 3.5]], dtype=object))
+    >>> encoder = FrameEncoder.fit(frame, frame.is_categorical, None, QuantileBinning(max_bins=2))
     >>> encoder.cards
     array([2, 2], dtype=int32)
-    >>> encoder.encode(as_table(np.array([["blue", 9], ["green", 0]], dtype=object)))
+    >>> encoder.encode(as_frame(np.array([["blue", 9], ["green", 0]], dtype=object)))
     array([[0, 1],
            [2, 0]], dtype=uint8)
     """
@@ -70,19 +72,19 @@ class TableEncoder:
     @classmethod
     def fit(
         cls,
-        table: Table,
+        frame: Frame,
         is_categorical: NDArray[np.bool_],
         sample_weight: NDArray[np.float64] | None,
         binning: Binning,
         *,
         missing: Missing = "value",
         max_categories: int | None = None,
-    ) -> TableEncoder:
+    ) -> FrameEncoder:
         """Learn bins and categories from the rows with positive weight.
 
         Parameters
         ----------
-        table : Table
+        frame : Frame
         is_categorical : ndarray of bool, shape (D,)
             From `resolve_categorical`.
         sample_weight : ndarray of shape (N,) or None
@@ -98,27 +100,27 @@ class TableEncoder:
             first, and the others share one.
         """
         _check_options(missing, max_categories)
-        if table.n_rows == 0:
+        if frame.n_rows == 0:
             raise ValueError(
-                f"Found array with 0 sample(s) (shape=(0, {table.n_columns})) while a minimum of 1 is required."
+                f"Found array with 0 sample(s) (shape=(0, {frame.n_columns})) while a minimum of 1 is required."
             )
-        weight = check_sample_weight(sample_weight, table.n_rows)
+        weight = check_sample_weight(sample_weight, frame.n_rows)
         rows: _Rows = slice(None) if weight is None or weight.all() else np.flatnonzero(weight)
-        missing_share = [_check_training_column(table, index, rows, missing) for index in range(table.n_columns)]
+        missing_share = [_check_training_column(frame, index, rows, missing) for index in range(frame.n_columns)]
         has_missing = [missing == "value" and share > 0 for share in missing_share]
         # A column without a value has no bins either: it is a category that never had one.
         is_numeric = ~is_categorical & (np.array(missing_share) < 1)
         numeric = np.flatnonzero(is_numeric).tolist()
-        cuts = binning([_as_numbers(table, index) for index in numeric], weight)
+        cuts = binning([_as_numbers(frame, index) for index in numeric], weight)
         columns: dict[int, NumericColumn | CategoryColumn] = {
             index: NumericColumn(_frozen(column_cuts), has_missing[index])
             for index, column_cuts in zip(numeric, cuts, strict=True)
         }
         for index in np.flatnonzero(~is_numeric).tolist():
-            categories, pooled = _pool(table, index, rows, weight, max_categories)
+            categories, pooled = _pool(frame, index, rows, weight, max_categories)
             columns[index] = CategoryColumn(_frozen(categories), _frozen(pooled), has_missing[index])
-        ordered = tuple(columns[index] for index in range(table.n_columns))
-        return cls(ordered, None if table.names is None else tuple(table.names))
+        ordered = tuple(columns[index] for index in range(frame.n_columns))
+        return cls(ordered, None if frame.names is None else tuple(frame.names))
 
     @property
     def cards(self) -> NDArray[np.int32]:
@@ -148,7 +150,7 @@ class TableEncoder:
 
     @property
     def feature_labels(self) -> list[str]:
-        """Names of the columns, all different; x0, x1, ... where the training table had none."""
+        """Names of the columns, all different; x0, x1, ... where the training frame had none."""
         return unique_labels([f"x{index}" for index in range(len(self.columns))] if self.names is None else self.names)
 
     def column_label(self, index: int) -> str:
@@ -158,20 +160,20 @@ class TableEncoder:
     def value_labels(self, feature: int) -> list[str]:
         """What each code of a column stands for, in words.
 
-        >>> from tanager.data import QuantileBinning, as_table
-        >>> table = as_table(np.array([["red"], ["blue"]], dtype=object))
-        >>> TableEncoder.fit(table, table.is_categorical, None, QuantileBinning(2)).value_labels(0)
+        >>> from tanager.data import QuantileBinning, as_frame
+        >>> frame = as_frame(np.array([["red"], ["blue"]], dtype=object))
+        >>> FrameEncoder.fit(frame, frame.is_categorical, None, QuantileBinning(2)).value_labels(0)
         ['blue', 'red']
         """
         return value_labels(self.columns[feature])
 
-    def encode(self, table: Table, n_threads: int = 1) -> NDArray[Any]:
-        """Turn a table into codes.
+    def encode(self, frame: Frame, n_threads: int = 1) -> NDArray[Any]:
+        """Turn a frame into codes.
 
         Parameters
         ----------
-        table : Table
-            With the columns of the training table, in the same order.
+        frame : Frame
+            With the columns of the training frame, in the same order.
         n_threads : int
             Threads over blocks of rows. The result does not depend on it.
 
@@ -180,29 +182,29 @@ class TableEncoder:
         ndarray of shape (N, D), C-contiguous
             Codes in the smallest unsigned type that holds every card.
         """
-        self._check_columns(table)
-        codes = np.empty((table.n_rows, table.n_columns), dtype=code_dtype(int(self.cards.max())))
+        self._check_columns(frame)
+        codes = np.empty((frame.n_rows, frame.n_columns), dtype=code_dtype(int(self.cards.max())))
         with Crew(n_threads) as crew:
-            if self._is_ready and table.array is not None and may_hold(table.array, self.cards):
-                copy_codes(table.array, self.cards, codes, crew)
+            if self._is_ready and frame.array is not None and may_hold(frame.array, self.cards):
+                copy_codes(frame.array, self.cards, codes, crew)
             else:
-                self._encode_columns(table, codes, crew)
+                self._encode_columns(frame, codes, crew)
         return codes
 
-    def _encode_columns(self, table: Table, codes: NDArray[Any], crew: Crew) -> None:
-        """Fill the codes of a table, column by column."""
+    def _encode_columns(self, frame: Frame, codes: NDArray[Any], crew: Crew) -> None:
+        """Fill the codes of a frame, column by column."""
         coders = [
             column.coder(levels, self.column_label(index))
-            for index, (column, levels) in enumerate(zip(self.columns, table.levels, strict=True))
+            for index, (column, levels) in enumerate(zip(self.columns, frame.levels, strict=True))
         ]
 
         def encode_blocks(lo: int, hi: int) -> None:
             for start in range(lo * _BLOCK_ROWS, hi * _BLOCK_ROWS, _BLOCK_ROWS):
                 rows = slice(start, start + _BLOCK_ROWS)
                 for index, coder in enumerate(coders):
-                    codes[rows, index] = coder(table.columns[index][rows])
+                    codes[rows, index] = coder(frame.columns[index][rows])
 
-        crew.run(encode_blocks, crew.split(-(-table.n_rows // _BLOCK_ROWS)))
+        crew.run(encode_blocks, crew.split(-(-frame.n_rows // _BLOCK_ROWS)))
 
     @cached_property
     def _is_ready(self) -> bool:
@@ -226,9 +228,9 @@ class TableEncoder:
 
         Examples
         --------
-        >>> from tanager.data import QuantileBinning, as_table
-        >>> table = as_table(np.array([["red", 1.5], ["blue", 2.5], ["red", 3.5]], dtype=object))
-        >>> encoder = TableEncoder.fit(table, table.is_categorical, None, QuantileBinning(max_bins=3))
+        >>> from tanager.data import QuantileBinning, as_frame
+        >>> frame = as_frame(np.array([["red", 1.5], ["blue", 2.5], ["red", 3.5]], dtype=object))
+        >>> encoder = FrameEncoder.fit(frame, frame.is_categorical, None, QuantileBinning(max_bins=3))
         >>> encoder.decode(np.array([[1, 0], [0, 1]]))
         [array(['red', 'blue'], dtype=object), array(['< 2', '2 to 3'], dtype=object)]
         """
@@ -244,13 +246,13 @@ class TableEncoder:
             raise ValueError(f"row {n}, {label}: code {array[n, i]} is outside 0 to {self.cards[i]}")
         return [decode_column(column, array[:, i], bins) for i, column in enumerate(self.columns)]
 
-    def _check_columns(self, table: Table) -> None:
-        """Compare names where both tables have them, otherwise the number of columns."""
-        if self.names is not None and table.names is not None and list(self.names) != table.names:
-            raise ValueError(_describe_name_change(self.names, table.names))
-        if table.n_columns != len(self.columns):
+    def _check_columns(self, frame: Frame) -> None:
+        """Compare names where both frames have them, otherwise the number of columns."""
+        if self.names is not None and frame.names is not None and list(self.names) != frame.names:
+            raise ValueError(_describe_name_change(self.names, frame.names))
+        if frame.n_columns != len(self.columns):
             raise ValueError(
-                f"X has {table.n_columns} features, but TableEncoder is expecting {len(self.columns)} features as input"
+                f"X has {frame.n_columns} features, but FrameEncoder is expecting {len(self.columns)} features as input"
             )
 
 
@@ -264,40 +266,40 @@ def _check_options(missing: Missing, max_categories: int | None) -> None:
         raise ValueError(f"max_categories must be None or an integer from 2 on, got {max_categories!r}")
 
 
-def _as_numbers(table: Table, index: int) -> NDArray[Any]:
+def _as_numbers(frame: Frame, index: int) -> NDArray[Any]:
     """A numeric column, with a coded one decoded."""
-    return number_reader(table.levels[index], table.label(index))(table.columns[index])
+    return number_reader(frame.levels[index], frame.label(index))(frame.columns[index])
 
 
-def _observed(table: Table, index: int, rows: _Rows) -> NDArray[Any]:
+def _observed(frame: Frame, index: int, rows: _Rows) -> NDArray[Any]:
     """Sorted distinct values of the training rows of a category."""
-    levels = table.levels[index]
-    seen = _distinct(table.columns[index][rows])
+    levels = frame.levels[index]
+    seen = _distinct(frame.columns[index][rows])
     seen = seen[~_is_missing(seen, levels)]
     if levels is None:
         return seen
     if levels.dtype.kind != "O":
         return np.unique(levels[seen])
-    return object_array(sort_categories(levels[seen].tolist(), table.label(index)))
+    return object_array(sort_categories(levels[seen].tolist(), frame.label(index)))
 
 
 def _distinct(cells: NDArray[Any]) -> NDArray[Any]:
-    """Sorted distinct cells; bytes, of which tables of codes often are, are counted, which takes less than sorting."""
+    """Sorted distinct cells; bytes, of which frames of codes often are, are counted, which takes less than sorting."""
     if cells.dtype != np.uint8:
         return np.unique(cells)
     return np.flatnonzero(np.bincount(cells)).astype(np.uint8)
 
 
 def _pool(
-    table: Table, index: int, rows: _Rows, weight: NDArray[np.float64] | None, max_categories: int | None
+    frame: Frame, index: int, rows: _Rows, weight: NDArray[np.float64] | None, max_categories: int | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Categories that keep a code of their own, and those that share one."""
-    categories = _observed(table, index, rows)
+    categories = _observed(frame, index, rows)
     if max_categories is None or categories.size <= max_categories:
         return categories, categories[:0]
-    code = CategoryColumn(categories).coder(table.levels[index], table.label(index))
+    code = CategoryColumn(categories).coder(frame.levels[index], frame.label(index))
     # Missing cells have the code behind the categories.
-    totals = _totals(code(table.columns[index][rows]), None if weight is None else weight[rows])[: categories.size]
+    totals = _totals(code(frame.columns[index][rows]), None if weight is None else weight[rows])[: categories.size]
     is_kept = np.zeros(categories.size, dtype=np.bool_)
     is_kept[np.argsort(-totals, kind="stable")[: max_categories - 1]] = True
     return categories[is_kept], categories[~is_kept]
@@ -318,9 +320,9 @@ def _is_missing(cells: NDArray[Any], levels: NDArray[Any] | None) -> NDArray[np.
     return result
 
 
-def _check_training_column(table: Table, index: int, rows: _Rows, missing: Missing) -> float:
+def _check_training_column(frame: Frame, index: int, rows: _Rows, missing: Missing) -> float:
     """Refuse infinite numbers in the rows that are trained on, and the lack of any value; return the share missing."""
-    levels, cells, label = table.levels[index], table.columns[index][rows], table.label(index)
+    levels, cells, label = frame.levels[index], frame.columns[index][rows], frame.label(index)
     if levels is None:
         check_finite(cells, label)
     elif np.isin(cells, infinite_levels(levels)).any():
@@ -337,11 +339,11 @@ def _describe_name_change(expected: tuple[str, ...], got: list[str]) -> str:
     """Say which columns are missing, extra or out of order."""
     missing = [name for name in expected if name not in got]
     extra = [name for name in got if name not in expected]
-    parts = ["The columns of X differ from those of the training table."]
+    parts = ["The columns of X differ from those of the training frame."]
     if missing:
         parts.append(f"Missing: {', '.join(map(repr, missing))}.")
     if extra:
-        parts.append(f"Not in the training table: {', '.join(map(repr, extra))}.")
+        parts.append(f"Not in the training frame: {', '.join(map(repr, extra))}.")
     if not missing and not extra:
         moved = [name for name, there in zip(got, expected, strict=True) if name != there]
         parts.append(f"Out of order: {', '.join(map(repr, moved))}; reorder them with X[{list(expected)!r}].")

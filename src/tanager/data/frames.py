@@ -1,6 +1,6 @@
-"""Columns of pandas, polars and Arrow tables, read one at a time.
+"""Columns of pandas, polars and Arrow frames, read one at a time.
 
-The libraries are recognised by their attributes and are never imported unless a table of theirs is at hand. Columns
+The libraries are recognised by their attributes and are never imported unless a frame of theirs is at hand. Columns
 that a library keeps as a dictionary (pandas category, polars Categorical and Enum, Arrow dictionary) keep their codes;
 text columns are coded by the library that owns them, which is many times faster than a loop over cells.
 """
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager.data.arrays import (
     MISSING,
@@ -35,8 +37,8 @@ def read_frame(frame: Any) -> tuple[list[str] | None, list[Column]] | None:
         raise TypeError("X is a lazy frame; call X.collect() first")
     is_arrow = hasattr(frame, "__arrow_c_stream__") and len(getattr(frame, "shape", (0, 0))) == 2
     if is_arrow or hasattr(frame, "column_names"):
-        table = _as_arrow(frame)
-        return _read_columns(table.column_names, table.column, _read_arrow)
+        frame = _as_arrow(frame)
+        return _read_columns(frame.column_names, frame.column, _read_arrow)
     return None
 
 
@@ -44,7 +46,7 @@ def _as_arrow(frame: Any) -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise ImportError("reading this table needs pyarrow; pip install 'tanager[frames]'") from None
+        raise ImportError("reading this frame needs pyarrow; pip install 'tanager[frames]'") from None
     return frame if isinstance(frame, pyarrow.Table) else pyarrow.table(frame)
 
 
@@ -148,3 +150,17 @@ def _read_arrow(chunks: Any, label: str) -> Column:
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return read_array_column(chunks.to_numpy(), label)
     return read_cells(chunks.to_pylist(), label)
+
+
+def has_pandas() -> bool:
+    """Whether pandas can be imported."""
+    try:
+        import_module("pandas")
+    except ImportError:
+        return False
+    return True
+
+
+def to_pandas(columns: dict[str, NDArray[Any]]) -> Any:
+    """Columns as a pandas frame, or as they are without pandas."""
+    return import_module("pandas").DataFrame(columns) if has_pandas() else columns

@@ -1,4 +1,4 @@
-"""What the codes of a column stand for, in words: for tables, pictures and other programs."""
+"""What the codes of a column stand for, in words: for frames, pictures and other programs."""
 
 from __future__ import annotations
 

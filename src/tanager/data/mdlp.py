@@ -37,7 +37,7 @@ _LARGEST_CLASS = 255
 
 @dataclass(frozen=True, eq=False)
 class MDLPBinning:
-    """Cuts by the MDL method, for `TableEncoder.fit` (see `mdlp_column_cuts`)."""
+    """Cuts by the MDL method, for `FrameEncoder.fit` (see `mdlp_column_cuts`)."""
 
     y: NDArray[Any]
     rule: Rule = "textbook"

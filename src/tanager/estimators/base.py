@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager._options import ShortNames, changed_params, check_choice, check_count, refuse_not_kept
 from tanager._types import FloatArray, IntArray
-from tanager.data import BINNINGS, TableEncoder, check_categorical
+from tanager.data import BINNINGS, FrameEncoder, check_categorical
 from tanager.estimators.explaining import ExplainingMixin
-from tanager.estimators.inputs import Encoded, read_table
+from tanager.estimators.inputs import Encoded, read_rows
 from tanager.estimators.saving import SavingMixin
 
 _TRAINING = "GradientDescent(...), an option of parameters"
@@ -66,7 +66,7 @@ class TANBase(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
     verbose: int
 
     classes_: NDArray[Any]
-    encoder_: TableEncoder
+    encoder_: FrameEncoder
 
     def set_params(self, **params: Any) -> Self:
         """Set options; those of nested values have names such as ``parameters__loss__gamma``.
@@ -105,7 +105,7 @@ class TANBase(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
 
     def _encode(self, X: Any) -> IntArray:
         check_is_fitted(self)
-        return self.encoder_.encode(read_table(self, X, reset=False), n_threads=self._n_threads())
+        return self.encoder_.encode(read_rows(self, X, reset=False), n_threads=self._n_threads())
 
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))

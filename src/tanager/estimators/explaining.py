@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import FloatArray, IntArray
-from tanager.data import TableEncoder, as_table, encode_assignment
-from tanager.estimators.frames import as_frame
+from tanager.data import FrameEncoder, as_frame, encode_assignment
+from tanager.data.frames import to_pandas
 from tanager.model import Network
 from tanager.pictures import draw_explanation
 
@@ -54,7 +54,7 @@ class ExplainingMixin:
     """Adds `explain` and `plot_explanation` to a classifier with `encoder_`, `classes_` and `_networks()`."""
 
     classes_: NDArray[Any]
-    encoder_: TableEncoder
+    encoder_: FrameEncoder
 
     def _networks(self) -> Sequence[Network]:
         """The networks whose mean log-joint the classifier goes by."""
@@ -106,7 +106,7 @@ class ExplainingMixin:
         4   petal width (cm)           0.6    3.4
         """
         explanation = self._explanation(x, classes)
-        frame = as_frame(explanation.columns())
+        frame = to_pandas(explanation.columns())
         if hasattr(frame, "attrs"):
             frame.attrs["classes"] = explanation.classes
         return frame
@@ -154,7 +154,7 @@ class ExplainingMixin:
         )
 
 
-def _read_row(encoder: TableEncoder, x: Any) -> IntArray:
+def _read_row(encoder: FrameEncoder, x: Any) -> IntArray:
     """Codes of one row in any of the forms that users have one in."""
     if isinstance(x, Mapping):
         return encode_assignment(encoder, x)
@@ -163,7 +163,7 @@ def _read_row(encoder: TableEncoder, x: Any) -> IntArray:
     elif not hasattr(x, "columns"):
         x = np.asarray(x, dtype=object)
         x = x[None, :] if x.ndim == 1 else x
-    table = as_table(x)
+    table = as_frame(x)
     if table.n_rows != 1:
         raise ValueError(f"one row can be explained at a time, got {table.n_rows}; pass X[i : i + 1] or X.iloc[i]")
     return encoder.encode(table)[0]
@@ -186,14 +186,14 @@ def _choose_pair(classes: NDArray[Any], asked: Sequence[Any] | None, scores: Flo
     return known.index(pair[0]), known.index(pair[1])
 
 
-def _labels_of(encoder: TableEncoder, codes: IntArray) -> list[str]:
+def _labels_of(encoder: FrameEncoder, codes: IntArray) -> list[str]:
     """What the codes of a row stand for."""
     return [[*encoder.value_labels(i), UNKNOWN_LABEL][code] for i, code in enumerate(codes)]
 
 
 def _distinct_parents(networks: Sequence[Network], feature: int) -> list[int]:
     """Extra parents of a feature in any of the networks, in rising order."""
-    return sorted({int(j) for network in networks for j in network.members[feature]} - {-1})
+    return sorted({int(j) for network in networks for j in network.extra_parents[feature]} - {-1})
 
 
 def _label(feature: str, value: str, parent: str, parent_value: str) -> str:

@@ -11,7 +11,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from tanager.data import Table, TableEncoder, as_table, make_binning, resolve_categorical
+from tanager.data import Frame, FrameEncoder, as_frame, make_binning, resolve_categorical
 from tanager.learning import Rows
 
 
@@ -20,20 +20,20 @@ class Encoded(NamedTuple):
 
     rows: Rows
     classes: NDArray[Any]
-    encoder: TableEncoder
+    encoder: FrameEncoder
     feature_names: NDArray[Any] | None  # only if X has column names that are all text
 
 
 def encode_training(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, n_threads: int) -> Encoded:
     """Learn bins, categories and classes by the options of an estimator, which stays as it is."""
     scratch = clone(estimator)
-    table = read_table(scratch, X, y, reset=True)
+    table = read_rows(scratch, X, y, reset=True)
     classes, numbers = read_classes(y, table.n_rows)
     weight, is_used = read_weights(sample_weight, table.n_rows)
     is_number = ~resolve_categorical(table, estimator.categorical_features)
     is_categorical = np.ones_like(is_number) if estimator.binning == "none" else ~is_number
     binning = make_binning(estimator.binning, numbers, estimator.max_bins, n_threads)
-    encoder = TableEncoder.fit(
+    encoder = FrameEncoder.fit(
         table, is_categorical, weight, binning, missing=estimator.missing, max_categories=estimator.max_categories
     )
     codes, y_codes = encoder.encode(table, n_threads=n_threads), numbers.astype(np.int64)
@@ -46,7 +46,7 @@ def encode_training(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | N
     return Encoded(rows, classes, encoder, getattr(scratch, "feature_names_in_", None))
 
 
-def read_table(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool) -> Table:
+def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool) -> Frame:
     """Read X as a table, and set or check the number and the names of the features on the estimator.
 
     ``y`` is only looked at to tell that it was given.
@@ -60,7 +60,7 @@ def read_table(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, re
             estimator=estimator,
             input_name="X",
         )
-    table = as_table(X)
+    table = as_frame(X)
     validate_data(estimator, X, y, reset=reset, skip_check_array=True)
     return table
 
@@ -76,7 +76,7 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
 def _number_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     if hasattr(y, "to_frame") and str(y.dtype).lower().startswith(("str", "large_string")):
         # The library that owns the text codes it without making an object of each cell.
-        table = as_table(y.to_frame())
+        table = as_frame(y.to_frame())
         levels, codes = table.levels[0], table.columns[0]
         if levels is not None:
             return _sort_classes(levels.tolist(), codes, object)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import FloatArray
-from tanager.data import TableEncoder
+from tanager.data import FrameEncoder
 from tanager.learning.structures import check_image_shape
 from tanager.model import Network, ParentDistribution
 from tanager.pictures import Axis, draw_history, draw_log_ratio, draw_probabilities, draw_structure
@@ -22,7 +22,7 @@ class PlottingMixin:
     """Adds `plot_structure`, `plot_history` and `plot_cpt`, which need the extra ``tanager[plots]``."""
 
     classes_: NDArray[Any]
-    encoder_: TableEncoder
+    encoder_: FrameEncoder
     history_: Mapping[str, FloatArray]
     options_: Mapping[str, Any]
     network_: Network
@@ -57,7 +57,7 @@ class PlottingMixin:
         >>> ax = clf.plot_structure()
         """
         check_is_fitted(self)
-        parents, second = self.network_.members.T
+        parents, second = self.network_.extra_parents.T
         strength = self._distribution.matrix()[np.arange(len(parents)), parents]
         image = None
         if image_shape is None:
@@ -130,7 +130,7 @@ class PlottingMixin:
         """
         check_is_fitted(self)
         number = self._feature_number(feature)
-        parents = [j for j in self.network_.members[number].tolist() if j >= 0]
+        parents = [j for j in self.network_.extra_parents[number].tolist() if j >= 0]
         names = self.encoder_.feature_labels
         columns = Axis(names[number], self.encoder_.value_labels(number))
         values = [", ".join(each) for each in product(*map(self.encoder_.value_labels, parents))]

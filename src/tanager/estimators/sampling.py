@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import IntArray
-from tanager.data import TableEncoder, encode_assignment, find_column
-from tanager.estimators.frames import as_frame, has_pandas
+from tanager.data import FrameEncoder, encode_assignment, find_column
+from tanager.data.frames import has_pandas, to_pandas
 from tanager.model import Network
 
 
@@ -20,7 +20,7 @@ class SamplingMixin:
     """Adds `sample` to a classifier with one network."""
 
     classes_: NDArray[Any]
-    encoder_: TableEncoder
+    encoder_: FrameEncoder
     network_: Network
 
     def sample(
@@ -74,7 +74,7 @@ class SamplingMixin:
         return _as_table(columns, self.encoder_.names), self.classes_[numbers]
 
 
-def _read_given(encoder: TableEncoder, given: Mapping[str | int, Any]) -> IntArray:
+def _read_given(encoder: FrameEncoder, given: Mapping[str | int, Any]) -> IntArray:
     """Codes of the given values; one that has no code is an error, not an unknown value."""
     codes = encode_assignment(encoder, given)
     for key, value in given.items():
@@ -94,7 +94,7 @@ def _class_number(classes: NDArray[Any], label: Any) -> int:
 def _as_table(columns: list[NDArray[Any]], names: tuple[str, ...] | None) -> Any:
     """A frame where there are names and pandas, else an array of objects."""
     if names is not None and has_pandas():
-        return as_frame(dict(zip(names, columns, strict=True)))
+        return to_pandas(dict(zip(names, columns, strict=True)))
     cells = np.empty((len(columns[0]), len(columns)), dtype=object)
     for index, column in enumerate(columns):
         cells[:, index] = column

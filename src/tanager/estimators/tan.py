@@ -104,7 +104,7 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         for both.
     network_ : tanager.model.Network
         Structure and probabilities, over codes.
-    encoder_ : tanager.data.TableEncoder
+    encoder_ : tanager.data.FrameEncoder
         Bins and categories of the columns.
     choice_ : dict
         Name of the chosen "preset", the "temperature", and for the presets "tried" their "errors" and "log_losses" on
@@ -242,13 +242,13 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
     def parents_(self) -> NDArray[np.int64]:
         """Extra parent of each feature, (D,), -1 for none; the first where there are two."""
         check_is_fitted(self)
-        return self.network_.members[:, 0]
+        return self.network_.extra_parents[:, 0]
 
     @property
     def second_parents_(self) -> NDArray[np.int64]:
         """The other extra parent of features that have two, (D,), -1 for the rest."""
         check_is_fitted(self)
-        return self.network_.members[:, 1]
+        return self.network_.extra_parents[:, 1]
 
     @property
     def parent_pairs_(self) -> NDArray[np.int64]:

@@ -128,13 +128,13 @@ def quantise(clf: Any, bits: int = 8) -> IntegerClassifier:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tanager import TANClassifier
-    >>> from tanager.data import as_table
+    >>> from tanager.data import as_frame
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = TANClassifier("chow-liu", parameters="ml").fit(X, y)
     >>> integer = quantise(clf, bits=4)
     >>> int(integer.penalties.max())
     15
-    >>> float((integer.predict(clf.encoder_.encode(as_table(X))) == y).mean())
+    >>> float((integer.predict(clf.encoder_.encode(as_frame(X))) == y).mean())
     0.9...
     """
     if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)) or not 1 <= bits <= MAX_BITS:
@@ -220,7 +220,7 @@ def _network_terms(network: Network) -> list[Term]:
     terms = {}
     for i in order.tolist():
         j = int(network.parents[i])
-        log_table = network.layout.table(network.theta, i).astype(np.float64)
+        log_table = network.layout.cpt(network.theta, i).astype(np.float64)
         if is_network:
             table = np.exp(log_table)
             marginal[i] = table[0] if j < 0 else np.einsum("pc,pic->ic", marginal[j], table)

@@ -112,7 +112,7 @@ def _contents(values: list[str], cpt: Any, has_tables: bool) -> dict[str, Any]:
 
 def _feature_edges(network: Network) -> Iterator[tuple[int, int]]:
     """Child and parent of each edge between features."""
-    return ((child, j) for child, parents in enumerate(network.members.tolist()) for j in parents if j >= 0)
+    return ((child, j) for child, parents in enumerate(network.extra_parents.tolist()) for j in parents if j >= 0)
 
 
 def _quoted(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data import CategoryColumn, NumericColumn, TableEncoder, unique_labels
+from tanager.data import CategoryColumn, FrameEncoder, NumericColumn, unique_labels
 from tanager.exports.onnx_graph import ML_DOMAIN, GraphWriter
 
 _Column = NumericColumn | CategoryColumn
@@ -32,13 +32,13 @@ class Inputs(NamedTuple):
     codes: str
 
 
-def input_names(encoder: TableEncoder, outputs: Sequence[str]) -> list[str]:
+def input_names(encoder: FrameEncoder, outputs: Sequence[str]) -> list[str]:
     """Name of the input of each column, different from the names of the outputs."""
     labels = [label or f"x{index}" for index, label in enumerate(encoder.feature_labels)]
     return unique_labels([*outputs, *labels])[len(outputs) :]
 
 
-def write_code_input(graph: GraphWriter, encoder: TableEncoder, name: str) -> Inputs:
+def write_code_input(graph: GraphWriter, encoder: FrameEncoder, name: str) -> Inputs:
     """One input of codes, int64[N, D]; codes out of range are unknown."""
     info = graph.onnx.helper.make_tensor_value_info(
         name, graph.onnx.TensorProto.INT64, ["N", len(encoder.columns)], "codes of the values; others are unknown"
@@ -50,7 +50,7 @@ def write_code_input(graph: GraphWriter, encoder: TableEncoder, name: str) -> In
 
 
 def write_matrix_input(
-    graph: GraphWriter, encoder: TableEncoder, name: str, dtype: Literal["float64", "float32"]
+    graph: GraphWriter, encoder: FrameEncoder, name: str, dtype: Literal["float64", "float32"]
 ) -> Inputs:
     """One input of numbers, [N, D]."""
     kind = graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
@@ -64,7 +64,7 @@ def write_matrix_input(
 
 def write_column_inputs(
     graph: GraphWriter,
-    encoder: TableEncoder,
+    encoder: FrameEncoder,
     names: Sequence[str],
     dtype: Literal["float64", "float32"],
     missing_text: str,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tanager._types import FloatArray, IntArray, Tables
+from tanager._types import Cpts, FloatArray, IntArray
 from tanager.exports.onnx_graph import GraphWriter
 from tanager.model import LogAverage, Network
 from tanager.structure import topological_order
@@ -34,11 +34,11 @@ def write_network(graph: GraphWriter, codes: Codes, network: Network) -> str:
     if network.has_pairs:
         return _write_open_lines(graph, codes, network)
     if not network.is_bayesian_network:
-        return _write_lines(graph, codes, network.layout.tables, network.theta, network.log_prior)
+        return _write_lines(graph, codes, network.layout.cpts, network.theta, network.log_prior)
     exact, lines = graph.branch(), graph.branch()
     results = (
         _write_messages(exact, codes, network),
-        _write_lines(lines, codes, network.layout.tables, network.theta, network.log_prior),
+        _write_lines(lines, codes, network.layout.cpts, network.theta, network.log_prior),
     )
     return graph.choose(codes.any_unknown, (exact, lines), results)
 
@@ -51,17 +51,17 @@ def write_average(graph: GraphWriter, codes: Codes, average: LogAverage) -> str:
     each = [
         _write_messages(exact, codes, network)
         if network.is_bayesian_network
-        else _write_lines(exact, codes, network.layout.tables, network.theta, network.log_prior)
+        else _write_lines(exact, codes, network.layout.cpts, network.theta, network.log_prior)
         for network in average.members
     ]
     results = (
         exact.mean(*each),
-        _write_lines(lines, codes, average.tables, average.theta, average.log_prior),
+        _write_lines(lines, codes, average.cpts, average.theta, average.log_prior),
     )
     return graph.choose(codes.any_unknown, (exact, lines), results)
 
 
-def _write_lines(graph: GraphWriter, codes: Codes, tables: Tables, theta: FloatArray, log_prior: FloatArray) -> str:
+def _write_lines(graph: GraphWriter, codes: Codes, tables: Cpts, theta: FloatArray, log_prior: FloatArray) -> str:
     """Sum of CPT rows; an unknown value reads a row of zeros after the last CPT."""
     n_features, n_classes = len(codes.cards), len(log_prior)
     size = int(tables.offset[-1])
@@ -87,15 +87,15 @@ def _write_lines(graph: GraphWriter, codes: Codes, tables: Tables, theta: FloatA
 
 def _write_open_lines(graph: GraphWriter, codes: Codes, network: Network) -> str:
     """Sum of rows of CPTs that have entries for unknown values, for features with up to two parents."""
-    tables = network.open_tables().tables
+    tables = network.open_cpts().cpts
     arena = np.concatenate([table.reshape(-1, network.n_classes) for table in tables])
     n_lines = np.array([table[..., 0].size for table in tables])
     child = np.arange(network.n_features)
     # A feature without a parent reads its own code instead, times zero.
-    first, second = np.where(network.members >= 0, network.members, child[:, None]).T
+    first, second = np.where(network.extra_parents >= 0, network.extra_parents, child[:, None]).T
     by_second = np.array([table.shape[2] for table in tables])
     by_first = by_second * np.array([table.shape[1] for table in tables])
-    strides = np.where(network.members.T >= 0, [by_first, by_second], 0)
+    strides = np.where(network.extra_parents.T >= 0, [by_first, by_second], 0)
     known = graph.add("Min", codes.name, graph.constant(np.array(codes.cards, np.int64)))
 
     def scaled(features: IntArray, stride: IntArray) -> str:

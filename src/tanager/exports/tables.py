@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data import as_table
+from tanager.data import as_frame
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
 from tanager.model import Network
 from tanager.structure import find_cycle
@@ -109,7 +109,7 @@ def network_tables(clf: TANClassifier, target: str = "class") -> NetworkTables:
     return NetworkTables(
         target=variables[0],
         features=tuple(variables[1:]),
-        parents=tuple(tuple(j for j in parents if j >= 0) for parents in network.members.tolist()),
+        parents=tuple(tuple(j for j in parents if j >= 0) for parents in network.extra_parents.tolist()),
         prior=_padded(prior / prior.sum(), is_distribution=True, axis=0),
         cpts=tuple(_normalised_cpt(network, feature) for feature in range(network.n_features)),
     )
@@ -140,7 +140,7 @@ def evidence(clf: TANClassifier, X: Any, target: str = "class") -> list[dict[str
     'below_0_8'
     """
     tables = network_tables(clf, target)
-    codes = clf.encoder_.encode(as_table(X)).tolist()
+    codes = clf.encoder_.encode(as_frame(X)).tolist()
     cards = clf.encoder_.cards.tolist()
     return [
         {
@@ -242,7 +242,7 @@ def _normalised_cpt(network: Network, feature: int) -> NDArray[np.float64]:
     cpt = network.cpt(feature)
     cpt = cpt / cpt.sum(axis=1, keepdims=True)
     cpt = _padded(_padded(cpt, is_distribution=True, axis=1), is_distribution=False, axis=2)
-    cards = [int(network.cards[parent]) for parent in network.members[feature] if parent >= 0]
+    cards = [int(network.cards[parent]) for parent in network.extra_parents[feature] if parent >= 0]
     table = cpt.reshape(*cards, *cpt.shape[1:])
     for axis in range(len(cards)):
         table = _padded(table, is_distribution=False, axis=axis)

@@ -23,7 +23,7 @@ __all__ = [
     "written_whole",
 ]
 
-# Imported on first use, so that writing a file does not wait for numba, which reading a model requires.
+# Imported on first use, so that writing a file does not wait for what reading a model requires.
 _HOMES = {
     "CHOSEN": "model_file",
     "RECORDS": "networks",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data import CategoryColumn, NumericColumn, TableEncoder
+from tanager.data import CategoryColumn, FrameEncoder, NumericColumn
 from tanager.data.coders import sort_categories
 from tanager.files.container import Arrays
 from tanager.files.values import ELEMENTS, array_of, check_distinct, element_of, pack_values, take_spans, unpack_values
@@ -15,7 +15,7 @@ from tanager.files.values import ELEMENTS, array_of, check_distinct, element_of,
 _NUMERIC, _CATEGORY = 0, 1
 
 
-def pack_encoder(encoder: TableEncoder) -> dict[str, NDArray[Any]]:
+def pack_encoder(encoder: FrameEncoder) -> dict[str, NDArray[Any]]:
     """Turn an encoder into arrays."""
     kinds, elements, cuts, values, n_cuts, n_values = [], [], [], [], [], []
     for index, column in enumerate(encoder.columns):
@@ -46,7 +46,7 @@ def pack_encoder(encoder: TableEncoder) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> TableEncoder:
+def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> FrameEncoder:
     """The inverse of `pack_encoder`; checks everything."""
     kinds = _take_choices(arrays, "columns.kind", n_features, 2)
     has_missing = _take_choices(arrays, "columns.has_missing", n_features, 2)
@@ -74,7 +74,7 @@ def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> TableEnc
         columns.append(CategoryColumn(both[0], both[1], bool(has_missing[i])))
         if columns[-1].card == 0:
             raise ValueError(f"{what} has no values")
-    return TableEncoder(tuple(columns), _unpack_names(arrays, n_features) if has_names else None)
+    return FrameEncoder(tuple(columns), _unpack_names(arrays, n_features) if has_names else None)
 
 
 def _join(parts: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data import TableEncoder
+from tanager.data import FrameEncoder
 from tanager.files.columns import pack_encoder, unpack_encoder
 from tanager.files.container import Arrays, read_container, read_document, write_container
 from tanager.files.header import Fields, shortened
@@ -54,7 +54,7 @@ class Model:
     kind : str
         Name of the estimator.
     classes : ndarray of shape (C,)
-    encoder : TableEncoder
+    encoder : FrameEncoder
     has_feature_names : bool
         Whether the estimator has `feature_names_in_`.
     members : tuple of Member
@@ -69,7 +69,7 @@ class Model:
 
     kind: str
     classes: NDArray[Any]
-    encoder: TableEncoder
+    encoder: FrameEncoder
     has_feature_names: bool
     members: tuple[Member, ...]
     options: Mapping[str, Any]

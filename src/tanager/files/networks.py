@@ -13,7 +13,7 @@ from tanager._types import FloatArray, IntArray
 from tanager.files.container import Arrays
 from tanager.files.header import Fields, shortened
 from tanager.model import Layout, Network, ParentDistribution, make_layout
-from tanager.structure import ParentSets, members_of
+from tanager.structure import ParentSets, extra_parents_of
 
 RECORDS = ("history", "parent_path")
 """Training records that a file may hold, each a mapping from names to arrays."""
@@ -120,7 +120,7 @@ def _checked_arena_size(layout: Layout, arrays: Arrays, name: str) -> int:
     # In Python integers: a product of large numbers of values might overflow in an array.
     cards, n_classes = layout.cards.tolist(), layout.n_classes
     cards += [cards[a] * cards[b] for a, b in layout.pairs.tolist()] + [1]
-    size = sum(cards[j] * cards[i] * n_classes for i, j in enumerate(layout.tables.parent.tolist()))
+    size = sum(cards[j] * cards[i] * n_classes for i, j in enumerate(layout.cpts.parent.tolist()))
     if arrays.size_of(name) != size:
         raise ValueError(f"array {name!r} must have {size} entries, got {arrays.size_of(name)}")
     return layout.arena_size
@@ -133,7 +133,7 @@ def _check_probabilities(layout: Layout, theta: FloatArray, log_prior: FloatArra
     # Clipped so that no exponential overflows: positive logarithms are wrong anyway.
     lines = np.exp(theta[: layout.size].clip(max=1.0)).reshape(-1, layout.n_classes)
     # A block of lines, one for each value of the child, for each value of the parent.
-    tables = layout.tables
+    tables = layout.cpts
     n_lines = np.repeat(layout.cards, tables.cards[tables.parent])
     totals = np.add.reduceat(lines, np.cumsum(n_lines) - n_lines, axis=0, dtype=np.float64)
     if np.abs(totals - 1.0).max() > _TOLERANCE:
@@ -185,7 +185,7 @@ def _check_records(records: Mapping[str, Mapping[str, NDArray[Any]]], sets: Pare
 def _edges(sets: ParentSets) -> IntArray:
     """A number for the child and the parents of each candidate, int64[E], independent of how pairs are numbered."""
     size = sets.n_features + 1
-    members = members_of(sets.parents, sets.pairs, sets.n_features) + 1
+    members = extra_parents_of(sets.parents, sets.pairs, sets.n_features) + 1
     return (_children(sets) * size + members[:, 0]) * size + members[:, 1]
 
 

@@ -20,7 +20,6 @@ from tanager._types import FloatArray, IntArray
 from tanager.model import count_rows, pair_scores
 from tanager.training import Problem, make_problem
 
-
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 

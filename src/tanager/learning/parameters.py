@@ -26,8 +26,8 @@ from tanager.model import (
     ParentDistribution,
     check_memory,
     class_log_prior,
+    cpt_log_frequencies,
     make_layout,
-    table_log_frequencies,
 )
 from tanager.model.joint import join_layouts, split_distribution, split_networks
 from tanager.structure import maximum_arborescence, naive_bayes
@@ -55,7 +55,7 @@ from tanager.training.regularisers import (
     Smoothness,
 )
 
-# Lengths of training, chosen on the tables of docs/defaults.md: about 40 steps of an epoch, 300 to 2,000 steps in all.
+# Lengths of training, chosen on the CPTs of docs/defaults.md: about 40 steps of an epoch, 300 to 2,000 steps in all.
 _SMALLEST_BATCH, _LARGEST_BATCH = 16, 1000
 _BATCHES_PER_EPOCH = 40
 _FEWEST_EPOCHS, _MOST_EPOCHS = 10, 500
@@ -125,7 +125,7 @@ class Counts(Options):
     def _count(self, layout: Layout, context: Context) -> Fitted:
         rows, weight = context.rows, context.rows.full_weight()
         with Crew(context.n_threads) as crew:
-            theta = table_log_frequencies(layout, rows.codes, rows.y, weight, self.smoothing, crew)
+            theta = cpt_log_frequencies(layout, rows.codes, rows.y, weight, self.smoothing, crew)
         prior = class_log_prior(rows.y, weight, layout.n_classes, self.smoothing)
         distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
         network = Network.from_arena(layout, theta, prior, distribution.most_probable())
@@ -163,7 +163,7 @@ class NaiveBayesStart(Options):
         own, noise = make_layout(naive_bayes(len(layout.cards)), layout.cards, layout.n_classes), Noise(seed)
         plain = settings.for_naive_bayes(float(self.ridge))
         state = train(initial_state(own, noise), own, problem, loss, plain, noise, n_threads=n_threads)
-        cpts = FeatureCpts(state.theta.value[: own.size].copy(), own.tables.offset)
+        cpts = FeatureCpts(state.theta.value[: own.size].copy(), own.cpts.offset)
         return Start(cpts, state.prior.value)
 
 
@@ -255,7 +255,8 @@ class GradientDescent(Options):
         self.resolved("start")
         _check_regularisers(self.regularisers)
         kinds = [type(each) for each in self.all_regularisers()]
-        for kind in kinds:
+        for each in fields(self):
+            kind = each.metadata.get("regulariser")
             if kinds.count(kind) > 1:
                 raise ValueError(f"{kind.__name__} is given twice: as an option and among regularisers, or twice there")
         pulling = [each for each in self.all_regularisers() if each.pulls_to_start]

@@ -33,7 +33,7 @@ from tanager.learning.structures import (
 from tanager.model import Layout, make_layout
 from tanager.model.moves import Annealing, MoveScorer, Score, make_scorer
 from tanager.structure import ParentSets, fixed_parents, maximum_arborescence
-from tanager.training.schedules import geometric
+from tanager.training.settings import geometric
 
 _LEAST_GAIN = 1e-6  # smaller gains may be rounding, and would let moves go round in circles
 _PROBES = 200  # moves that set the scale of temperatures
@@ -263,7 +263,7 @@ class AnnealedSearch(ScoreSearch):
         self, scorer: MoveScorer, selected: IntArray, log_joint: FloatArray, rng: np.random.Generator
     ) -> Annealing:
         """Draw all moves, and the losses up to which they are made."""
-        child = np.repeat(np.arange(len(selected)), np.diff(scorer.layout.tables.ptr))
+        child = np.repeat(np.arange(len(selected)), np.diff(scorer.layout.cpts.ptr))
         candidate = rng.integers(0, len(child), self.n_moves)
         log_uniform = np.log(rng.random(self.n_moves) + np.finfo(float).tiny)
         score = scorer.score_of(selected, log_joint)
@@ -280,8 +280,8 @@ def _climb(
 
     ``scores`` of moves that were found before the last move was made only say which to score again.
     """
-    parent = scorer.layout.tables.parent
-    child = np.repeat(np.arange(len(selected)), np.diff(scorer.layout.tables.ptr))
+    parent = scorer.layout.cpts.parent
+    child = np.repeat(np.arange(len(selected)), np.diff(scorer.layout.cpts.ptr))
     gains = scores - score
     queue = [(-float(gains[e]), int(e), 0) for e in np.flatnonzero(gains > _LEAST_GAIN)]
     heapq.heapify(queue)

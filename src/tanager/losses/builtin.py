@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tanager import core
 from tanager._options import Options, ShortNames, check_number
 from tanager._types import FloatArray, IntArray
-from tanager import core
-
 
 Compiled = tuple[str, float, float, float, float]
 """A loss of the compiled core: its kind ("margin" or "conditional"), and the weight of the negative log-likelihood,

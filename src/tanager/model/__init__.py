@@ -2,13 +2,17 @@
 
 from tanager.model.average import LogAverage, average_networks
 from tanager.model.layout import Layout, check_memory, make_layout
-from tanager.model.maximum_likelihood import class_log_prior, conditional_mutual_information, table_log_frequencies
+from tanager.model.maximum_likelihood import (
+    class_log_prior,
+    conditional_mutual_information,
+    count_rows,
+    cpt_log_frequencies,
+)
 from tanager.model.network import Network
 from tanager.model.pair_scores import PAIR_SCORES, pair_scores
 from tanager.model.parent_distribution import ParentDistribution
 from tanager.model.queries import Marginals
 from tanager.model.tempering import can_temper, temper
-from tanager.model.weights import count_rows
 
 __all__ = [
     "PAIR_SCORES",
@@ -23,8 +27,8 @@ __all__ = [
     "class_log_prior",
     "conditional_mutual_information",
     "count_rows",
+    "cpt_log_frequencies",
     "make_layout",
     "pair_scores",
-    "table_log_frequencies",
     "temper",
 ]

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager import core
-from tanager._types import FloatArray, IntArray, Tables
-from tanager.model.layout import padded
+from tanager._types import Cpts, FloatArray, IntArray
+from tanager.model.layout import padded, wide_cards
 from tanager.model.network import Network, as_codes, check_codes
-from tanager.model.wide_codes import wide_cards
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class LogAverage:
     Attributes
     ----------
     members : tuple of Network
-    tables : Tables
+    CPTs : CPTs
         One slot for each distinct combination of child and parents among the members.
     theta : float32 array
         Summed and scaled CPTs.
@@ -38,7 +37,7 @@ class LogAverage:
     """
 
     members: tuple[Network, ...]
-    tables: Tables
+    cpts: Cpts
     theta: FloatArray
     log_prior: FloatArray
     pairs: IntArray
@@ -46,7 +45,7 @@ class LogAverage:
     @property
     def n_parameters(self) -> int:
         """Number of CPT entries and class terms."""
-        return int(self.tables.offset[-1]) + len(self.log_prior)
+        return int(self.cpts.offset[-1]) + len(self.log_prior)
 
     def log_joint(self, codes: IntArray, n_threads: int = 1) -> FloatArray:
         """Mean log-joint of the members, float64[N, C].
@@ -63,7 +62,7 @@ class LogAverage:
 
     @cached_property
     def _predictor(self) -> core.Predictor:
-        return core.Predictor(self.theta, self.log_prior, tuple(self.tables), self.pairs)
+        return core.Predictor(self.theta, self.log_prior, tuple(self.cpts), self.pairs)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_predictor"}
@@ -76,10 +75,10 @@ def average_networks(members: Sequence[Network]) -> LogAverage:
     share = np.float32(1.0 / len(members))
     merged: dict[tuple[int, int, int], NDArray[np.float32]] = {}
     for member in members:
-        for child, parents in enumerate(member.members.tolist()):
-            table = member.layout.table(member.theta, child) * share
+        for child, parents in enumerate(member.extra_parents.tolist()):
+            cpt = member.layout.cpt(member.theta, child) * share
             key = (child, *parents)
-            merged[key] = merged[key] + table if key in merged else table
+            merged[key] = merged[key] + cpt if key in merged else cpt
     edges = sorted(merged)
     sizes = [merged[edge].size for edge in edges]
     theta = np.zeros(sum(sizes) + padded(n_classes), np.float32)
@@ -88,7 +87,7 @@ def average_networks(members: Sequence[Network]) -> LogAverage:
     columns: dict[tuple[int, int], int] = {pair: first.n_features + p for p, pair in enumerate(pairs)}
     columns |= {(j, -1): j for j in range(first.n_features)} | {(-1, -1): first.n_features + len(pairs)}
     pair_array = np.array(pairs, np.int64).reshape(-1, 2)
-    tables = Tables(
+    cpts = Cpts(
         child=np.array([child for child, *_ in edges]),
         ptr=np.arange(len(edges) + 1),
         parent=np.array([columns[a, b] for _, a, b in edges]),
@@ -96,4 +95,4 @@ def average_networks(members: Sequence[Network]) -> LogAverage:
         cards=wide_cards(first.cards, pair_array),
     )
     log_prior = np.mean([member.log_prior for member in members], axis=0)
-    return LogAverage(tuple(members), tables, theta, log_prior, pair_array)
+    return LogAverage(tuple(members), cpts, theta, log_prior, pair_array)

@@ -18,14 +18,14 @@ from tanager._types import FloatArray, IntArray
 from tanager.structure import dependence_order
 
 
-class OpenTables:
+class OpenCpts:
     """Logarithms of CPTs with an additional entry for unknown values on each axis, ``[x_a, x_b, x_i, c]``.
 
     An axis with R values has R + 1 entries; the axis of a parent that the feature does not have, one.
 
     Parameters
     ----------
-    members : int64 array of shape (D, 2)
+    extra_parents : int64 array of shape (D, 2)
         Parents of each feature, -1 for none.
     cpts : list of D float64 arrays
         Probabilities ``[x_a * R_b + x_b, x_i, c]``.
@@ -33,70 +33,74 @@ class OpenTables:
 
     Attributes
     ----------
-    tables : list of D float64 arrays
+    CPTs : list of D float64 arrays
 
     Examples
     --------
     Feature 1 is feature 0 with probability 0.9, and feature 0 is 1 with probability 0.8; there is one class.
 
     >>> cpts = [np.array([[[0.2], [0.8]]]), np.array([[[0.9], [0.1]], [[0.1], [0.9]]])]
-    >>> tables = OpenTables(np.array([[-1, -1], [0, -1]]), cpts, np.array([2, 2]))
-    >>> np.exp(tables.terms(1, np.array([[1, 1], [2, 1], [2, 2]]))).round(2)  # code 2 is unknown
+    >>> cpts = OpenCpts(np.array([[-1, -1], [0, -1]]), cpts, np.array([2, 2]))
+    >>> np.exp(cpts.terms(1, np.array([[1, 1], [2, 1], [2, 2]]))).round(2)  # code 2 is unknown
     array([[0.9 ],
            [0.74],
            [1.  ]])
     """
 
-    def __init__(self, members: NDArray[np.int64], cpts: list[FloatArray], cards: IntArray) -> None:
-        self._members = members
-        order = dependence_order(members)
+    def __init__(self, extra_parents: NDArray[np.int64], cpts: list[FloatArray], cards: IntArray) -> None:
+        self._extra_parents = extra_parents
+        order = dependence_order(extra_parents)
         marginals: dict[int, FloatArray] = {}
         found: dict[int, FloatArray] = {}
         for i in range(len(cpts)) if order is None else order.tolist():
-            a, b = members[i].tolist()
+            a, b = extra_parents[i].tolist()
             shape = (1 if a < 0 else cards[a], 1 if b < 0 else cards[b], *cpts[i].shape[1:])
-            table = cpts[i].reshape(shape)
+            cpt = cpts[i].reshape(shape)
             if b >= 0:
-                table = np.concatenate([table, _mean(table, 1, marginals.get(b))], axis=1)
+                cpt = np.concatenate([cpt, _mean(cpt, 1, marginals.get(b))], axis=1)
             if a >= 0:
-                table = np.concatenate([table, _mean(table, 0, marginals.get(a))])
-            marginals[i] = table[-1, -1]
+                cpt = np.concatenate([cpt, _mean(cpt, 0, marginals.get(a))])
+            marginals[i] = cpt[-1, -1]
             with np.errstate(divide="ignore"):
-                log_table = np.log(table)
+                log_table = np.log(cpt)
             found[i] = np.concatenate([log_table, np.zeros_like(log_table[:, :, :1])], axis=2)
-        self.tables = [found[i] for i in range(len(cpts))]
+        self.cpts = [found[i] for i in range(len(cpts))]
 
     def terms(self, feature: int, codes: IntArray) -> FloatArray:
         """Log-probability of a feature in each row and class, float64[N, C]."""
-        x_a, x_b = (codes[:, j] if j >= 0 else 0 for j in self._members[feature].tolist())
-        return self.tables[feature][x_a, x_b, codes[:, feature]]
+        x_a, x_b = (codes[:, j] if j >= 0 else 0 for j in self._extra_parents[feature].tolist())
+        return self.cpts[feature][x_a, x_b, codes[:, feature]]
 
 
-def _mean(table: FloatArray, axis: int, marginal: FloatArray | None) -> FloatArray:
+def _mean(cpt: FloatArray, axis: int, marginal: FloatArray | None) -> FloatArray:
     """Mean over the values of one parent, weighted by p(x_parent | c); ones if there is a cycle, to skip the term."""
     if marginal is None:
-        return np.ones_like(table.take([0], axis))
+        return np.ones_like(cpt.take([0], axis))
     subscripts = "abic,ac->bic" if axis == 0 else "abic,bc->aic"
-    return np.expand_dims(np.einsum(subscripts, table, marginal), axis)
+    return np.expand_dims(np.einsum(subscripts, cpt, marginal), axis)
 
 
 def draw_rows(
-    members: NDArray[np.int64], cpts: list[FloatArray], cards: IntArray, classes: IntArray, rng: np.random.Generator
+    extra_parents: NDArray[np.int64],
+    cpts: list[FloatArray],
+    cards: IntArray,
+    classes: IntArray,
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Draw one row for each of the given classes, int64[N, D], parents before their children.
 
     Parameters
     ----------
-    members, cpts, cards
-        As in `OpenTables`; there must be no cycle.
+    extra_parents, cpts, cards
+        As in `OpenCpts`; there must be no cycle.
     classes : int64 array of shape (N,)
     rng : numpy Generator
     """
     codes = np.zeros((len(classes), len(cpts)), np.int64)
-    order = dependence_order(members)
+    order = dependence_order(extra_parents)
     assert order is not None
     for i in order.tolist():
-        a, b = members[i].tolist()
+        a, b = extra_parents[i].tolist()
         given = np.zeros(len(classes), np.int64) if a < 0 else codes[:, a]
         if b >= 0:
             given = given * cards[b] + codes[:, b]

@@ -33,7 +33,7 @@ def join_layouts(layouts: Sequence[Layout]) -> Layout:
     >>> from tanager.structure import fixed_parents
     >>> first, second = (make_layout(fixed_parents(parents), [2, 3], 2) for parents in ([-1, 0], [1, -1]))
     >>> joint = join_layouts([first, second])
-    >>> joint.tables.child, joint.parent_sets.parents
+    >>> joint.cpts.child, joint.parent_sets.parents
     (array([0, 1, 0, 1]), array([-1,  0,  3, -1], dtype=int32))
     """
     first = layouts[0]

@@ -1,4 +1,4 @@
-"""The arena: the location of every candidate's CPT, and the memory they take."""
+"""The arena: where the CPT of every candidate lies, the columns that can be parents, and the memory that CPTs take."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tanager._types import FloatArray, IntArray, Tables
-from tanager.model.wide_codes import wide_cards
+from tanager import core
+from tanager._threads import Crew
+from tanager._types import Cpts, FloatArray, IntArray
 from tanager.structure import ParentSets
 
 _BYTES_PER_ENTRY = 3 * np.dtype(np.float32).itemsize  # the parameter and Adam's two moments
@@ -33,7 +34,7 @@ class Layout:
     Attributes
     ----------
     parent_sets : ParentSets
-    tables : Tables
+    CPTs : CPTs
         Child, parent and offset of every CPT, as arrays for the kernels.
     n_classes : int
     n_members : int
@@ -41,14 +42,14 @@ class Layout:
     """
 
     parent_sets: ParentSets
-    tables: Tables
+    cpts: Cpts
     n_classes: int
     n_members: int = 1
 
     @property
     def cards(self) -> IntArray:
         """Number of values of each feature, int64[D]."""
-        return self.tables.cards[: self.parent_sets.n_features // self.n_members]
+        return self.cpts.cards[: self.parent_sets.n_features // self.n_members]
 
     @property
     def pairs(self) -> IntArray:
@@ -58,7 +59,7 @@ class Layout:
     @property
     def size(self) -> int:
         """Number of entries of all CPTs."""
-        return int(self.tables.offset[-1])
+        return int(self.cpts.offset[-1])
 
     @property
     def arena_size(self) -> int:
@@ -70,20 +71,20 @@ class Layout:
         """Memory of parameters and moments in training."""
         return self.size * _BYTES_PER_ENTRY
 
-    def table(self, arena: FloatArray, candidate: int) -> FloatArray:
+    def cpt(self, arena: FloatArray, candidate: int) -> FloatArray:
         """View of one candidate's CPT in the arena, ``[x_parent, x_child, c]``.
 
         Examples
         --------
         >>> from tanager.structure import naive_bayes
         >>> layout = make_layout(naive_bayes(2), [3, 4], n_classes=5)
-        >>> layout.table(np.zeros(layout.size), 1).shape
+        >>> layout.cpt(np.zeros(layout.size), 1).shape
         (1, 4, 5)
         """
-        tables = self.tables
-        slot = int(np.searchsorted(tables.ptr, candidate, side="right")) - 1
-        shape = (tables.cards[tables.parent[candidate]], tables.cards[tables.child[slot]], self.n_classes)
-        return arena[tables.offset[candidate] : tables.offset[candidate + 1]].reshape(shape)
+        cpts = self.cpts
+        slot = int(np.searchsorted(cpts.ptr, candidate, side="right")) - 1
+        shape = (cpts.cards[cpts.parent[candidate]], cpts.cards[cpts.child[slot]], self.n_classes)
+        return arena[cpts.offset[candidate] : cpts.offset[candidate + 1]].reshape(shape)
 
 
 def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes: int, n_members: int = 1) -> Layout:
@@ -108,8 +109,8 @@ def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes:
     slots = np.arange(n_slots) % n_features
     child = np.repeat(slots, np.diff(parent_sets.ptr))
     offset = np.concatenate([[0], np.cumsum(columns[parent] * columns[child] * n_classes)])
-    tables = Tables(slots, parent_sets.ptr.astype(np.int64), parent, offset, columns)
-    return Layout(parent_sets, tables, n_classes, n_members)
+    cpts = Cpts(slots, parent_sets.ptr.astype(np.int64), parent, offset, columns)
+    return Layout(parent_sets, cpts, n_classes, n_members)
 
 
 def check_memory(layout: Layout, available: int | None = None) -> None:
@@ -121,7 +122,7 @@ def check_memory(layout: Layout, available: int | None = None) -> None:
     available : int, optional
         Bytes that may be used. Defaults to the machine's physical memory, if known.
     """
-    largest = int(np.diff(layout.tables.offset).max())
+    largest = int(np.diff(layout.cpts.offset).max())
     check_bytes(
         layout.training_bytes,
         f"the {layout.parent_sets.n_candidates} CPTs of this search space would take",
@@ -148,3 +149,38 @@ def _physical_memory() -> int | None:
 
 def _gib(n_bytes: int) -> str:
     return f"{n_bytes / 2**30:,.1f} GiB"
+
+
+def wide_cards(cards: IntArray, pairs: IntArray) -> IntArray:
+    """Number of values of every column that can be a parent, int64[D + P + 1]; the last is for no parent.
+
+    >>> wide_cards(np.array([3, 2]), np.array([[0, 1]]))
+    array([3, 2, 6, 1])
+    """
+    return np.concatenate([cards, cards[pairs[:, 0]] * cards[pairs[:, 1]], [1]])
+
+
+def wide_codes(codes: IntArray, pairs: IntArray, cards: IntArray, crew: Crew | None = None) -> IntArray:
+    """The codes with an additional column for each pair, [N, D + P]; without pairs, the codes themselves.
+
+    Parameters
+    ----------
+    codes : int array of shape (N, D)
+    pairs : int64 array of shape (P, 2)
+    cards : int64 array of shape (D + P + 1,)
+        From `wide_cards`. A code equal to the number of values is unknown; so is a pair with an unknown value.
+    crew : Crew, optional
+
+    Examples
+    --------
+    >>> pairs = np.array([[0, 1]])
+    >>> wide_codes(np.array([[2, 1], [0, 2]]), pairs, wide_cards(np.array([3, 2]), pairs))
+    array([[2, 1, 5],
+           [0, 2, 6]], dtype=uint8)
+    """
+    if not len(pairs):
+        return codes
+    crew = crew or Crew()
+    wide = np.empty((len(codes), codes.shape[1] + len(pairs)), np.min_scalar_type(int(cards.max())))
+    crew.run(core.widen_codes, crew.split(len(codes)), codes, pairs, cards, wide)
+    return wide

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from tanager import core
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.model.layout import Layout, check_bytes
-from tanager.model.wide_codes import wide_codes
+from tanager.model.layout import Layout, check_bytes, wide_codes
 
 
 def class_log_prior(y: IntArray, weight: FloatArray, n_classes: int, smoothing: float) -> FloatArray:
@@ -18,7 +17,7 @@ def class_log_prior(y: IntArray, weight: FloatArray, n_classes: int, smoothing: 
     return np.log(counts / counts.sum())
 
 
-def table_log_frequencies(
+def cpt_log_frequencies(
     layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, smoothing: float, crew: Crew | None = None
 ) -> FloatArray:
     """Log of the smoothed relative frequencies of every candidate's CPT, as an arena of float64.
@@ -34,18 +33,18 @@ def table_log_frequencies(
     """
     arena = counts_of_cpts(layout, codes, y, weight, crew or Crew()) + smoothing
     for e in range(layout.parent_sets.n_candidates):
-        table = layout.table(arena, e)
-        table /= table.sum(axis=1, keepdims=True)
+        cpt = layout.cpt(arena, e)
+        cpt /= cpt.sum(axis=1, keepdims=True)
     return np.log(arena, out=arena)
 
 
 def counts_of_cpts(layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, crew: Crew) -> FloatArray:
     """Weights of the rows summed in every cell of every candidate's CPT, as an arena of float64."""
     counts = np.zeros(layout.size)
-    codes = wide_codes(codes, layout.pairs, layout.tables.cards, crew)
+    codes = wide_codes(codes, layout.pairs, layout.cpts.cards, crew)
     rows = (np.ascontiguousarray(codes), np.asarray(y, np.int64), np.asarray(weight, np.float64))
-    ranges = crew.split_by_cost(np.diff(layout.tables.ptr))
-    crew.run(core.count_cpts, ranges, *rows, layout.tables, counts, layout.n_classes)
+    ranges = crew.split_by_cost(np.diff(layout.cpts.ptr))
+    crew.run(core.count_cpts, ranges, *rows, layout.cpts, counts, layout.n_classes)
     return counts
 
 
@@ -65,3 +64,14 @@ def conditional_mutual_information(
     rows = (columns, np.asarray(y, np.int64), np.asarray(weight, np.float64))
     crew.run(core.pair_information, crew.split_by_cost(np.arange(n_features)), *rows, cards, information, n_classes)
     return information
+
+
+def count_rows(weight: FloatArray) -> float:
+    """Number of rows that the weights represent: their sum if they are whole numbers, otherwise their count.
+
+    Examples
+    --------
+    >>> count_rows(np.array([2.0, 3.0])), count_rows(np.array([0.2, 0.3]))
+    (5.0, 2.0)
+    """
+    return float(weight.sum()) if (weight == np.floor(weight)).all() else float(len(weight))

@@ -17,8 +17,7 @@ from tanager import core
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.model.layout import Layout, check_bytes
-from tanager.model.maximum_likelihood import class_log_prior, counts_of_cpts
-from tanager.model.weights import count_rows
+from tanager.model.maximum_likelihood import class_log_prior, count_rows, counts_of_cpts
 
 _BYTES_PER_ENTRY = 16  # the counts, and two CPTs of logarithms
 
@@ -71,7 +70,7 @@ class MoveScorer:
         """Log-joint of the rows under a structure, float32[N, P], padded to whole lanes."""
         log_joint = core.empty_log_joint(self.log_prior, len(self.terms.y))
         for slot, candidate in enumerate(selected):
-            core.add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, log_joint)
+            core.add_terms(slot, candidate, 1.0, self.terms, self.layout.cpts, log_joint)
         return log_joint
 
     def score_of(self, selected: IntArray, log_joint: FloatArray) -> float:
@@ -81,19 +80,19 @@ class MoveScorer:
     def score_with(self, slot: int, candidate: int, selected: IntArray, log_joint: FloatArray) -> float:
         """Score if one feature had another candidate."""
         base = self._without(slot, selected, log_joint)
-        return core.candidate_score(slot, candidate, self.terms, self.layout.tables, base, self.score)
+        return core.candidate_score(slot, candidate, self.terms, self.layout.cpts, base, self.score)
 
     def all_scores(self, selected: IntArray, log_joint: FloatArray, crew: Crew) -> FloatArray:
         """Score with each candidate in place of the current one of its feature, float64[E]."""
         scores = np.empty(self.layout.parent_sets.n_candidates)
-        ranges = crew.split_by_cost(np.diff(self.layout.tables.ptr))
-        crew.run(core.move_scores, ranges, self.terms, self.layout.tables, selected, log_joint, self.score, scores)
+        ranges = crew.split_by_cost(np.diff(self.layout.cpts.ptr))
+        crew.run(core.move_scores, ranges, self.terms, self.layout.cpts, selected, log_joint, self.score, scores)
         return scores
 
     def move(self, slot: int, candidate: int, selected: IntArray, log_joint: FloatArray) -> FloatArray:
         """Give a feature another candidate: changes ``selected`` and returns the new log-joint."""
         moved = self._without(slot, selected, log_joint)
-        core.add_terms(slot, candidate, 1.0, self.terms, self.layout.tables, moved)
+        core.add_terms(slot, candidate, 1.0, self.terms, self.layout.cpts, moved)
         selected[slot] = candidate
         return moved
 
@@ -105,12 +104,12 @@ class MoveScorer:
         ``selected`` and ``log_joint`` follow the moves made; ``best`` is the best structure met. ``scores`` holds the
         score now and the score of the best structure, which are both known at the start.
         """
-        core.anneal(moves, self.terms, self.layout.tables, selected, log_joint, self.score, best, scores)
+        core.anneal(moves, self.terms, self.layout.cpts, selected, log_joint, self.score, best, scores)
 
     def _without(self, slot: int, selected: IntArray, log_joint: FloatArray) -> FloatArray:
         """Copy of the log-joint without the terms of one feature."""
         base = log_joint.copy()
-        core.add_terms(slot, int(selected[slot]), -1.0, self.terms, self.layout.tables, base)
+        core.add_terms(slot, int(selected[slot]), -1.0, self.terms, self.layout.cpts, base)
         return base
 
 
@@ -150,11 +149,11 @@ def make_scorer(
     )
     crew, smoothing = crew or Crew(), float(smoothing)
     counts = counts_of_cpts(layout, codes, y, weight, crew)
-    ranges = crew.split_by_cost(np.diff(layout.tables.ptr))
+    ranges = crew.split_by_cost(np.diff(layout.cpts.ptr))
 
     def logs(deducted: float) -> FloatArray:
         arena = np.zeros(layout.arena_size, np.float32)
-        crew.run(core.log_frequencies, ranges, counts, layout.tables, layout.n_classes, smoothing, deducted, arena)
+        crew.run(core.log_frequencies, ranges, counts, layout.cpts, layout.n_classes, smoothing, deducted, arena)
         return arena
 
     theta = logs(0.0)

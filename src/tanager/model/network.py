@@ -14,16 +14,16 @@ from tanager import core
 from tanager._threads import Crew
 from tanager._types import FloatArray, Forest, IntArray
 from tanager.model import queries
-from tanager.model.dependence import OpenTables, draw_rows
-from tanager.model.evidence import Evidence, read_evidence
+from tanager.model.dependence import OpenCpts, draw_rows
 from tanager.model.layout import Layout, make_layout
+from tanager.model.observed import Observed, read_observed
 from tanager.model.queries import Marginals, Target
-from tanager.structure import NO_PARENT, ParentSets, dependence_order, depth_first_order, find_cycle, members_of
+from tanager.structure import NO_PARENT, ParentSets, dependence_order, depth_first_order, extra_parents_of, find_cycle
 
 
 @dataclass(frozen=True)
 class Network:
-    """A TAN classifier over codes: class prior, parents and conditional probability tables.
+    """A TAN classifier over codes: class prior, parents and conditional probability CPTs.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Network:
     def from_arena(cls, layout: Layout, theta: FloatArray, log_prior: FloatArray, chosen: IntArray) -> Network:
         """Keep the CPTs of the chosen candidates; ``chosen``, int[D], is the index of one for each feature."""
         columns = [*range(len(layout.cards)), *map(tuple, layout.pairs.tolist()), NO_PARENT]
-        sets = ParentSets.from_lists([[columns[j]] for j in layout.tables.parent[chosen]])
-        tables = [layout.table(theta, e) for e in chosen]
+        sets = ParentSets.from_lists([[columns[j]] for j in layout.cpts.parent[chosen]])
+        cpts = [layout.cpt(theta, e) for e in chosen]
         own = make_layout(sets, layout.cards, layout.n_classes)
         flat = np.zeros(own.arena_size, np.float32)
-        flat[: own.size] = np.concatenate([table.ravel() for table in tables])
+        flat[: own.size] = np.concatenate([cpt.ravel() for cpt in cpts])
         return cls(sets.parents.astype(np.int64), own, flat, np.asarray(log_prior, np.float64))
 
     @property
@@ -81,7 +81,7 @@ class Network:
     @property
     def is_bayesian_network(self) -> bool:
         """Whether the structure is free of cycles."""
-        return dependence_order(self.members) is not None if self.has_pairs else find_cycle(self.parents) is None
+        return dependence_order(self.extra_parents) is not None if self.has_pairs else find_cycle(self.parents) is None
 
     @property
     def has_pairs(self) -> bool:
@@ -89,16 +89,16 @@ class Network:
         return len(self.layout.parent_sets.pairs) > 0
 
     @property
-    def members(self) -> NDArray[np.int64]:
+    def extra_parents(self) -> NDArray[np.int64]:
         """Extra parents of each feature, int64[D, 2], -1 where there are fewer than two."""
-        return members_of(self.parents, self.layout.pairs, self.n_features)
+        return extra_parents_of(self.parents, self.layout.pairs, self.n_features)
 
     def cpt(self, feature: int) -> FloatArray:
         """The CPT ``[x_parent, x_feature, c]`` of a feature; without a parent the first axis has length 1.
 
         With two parents a and b, the first axis has their pairs of values, ``x_a * R_b + x_b``.
         """
-        return np.exp(self.layout.table(self.theta, feature).astype(np.float64))
+        return np.exp(self.layout.cpt(self.theta, feature).astype(np.float64))
 
     def log_joint(self, codes: IntArray, n_threads: int = 1) -> FloatArray:
         """Log-probability of each row together with each class, float64[N, C].
@@ -127,7 +127,7 @@ class Network:
     def _predictor(self) -> core.Predictor:
         """The compiled form, which is checked once; rows with a code that is unknown or out of range are left to us."""
         pairs = np.ascontiguousarray(self.layout.pairs, np.int64)
-        return core.Predictor(self.theta, self.log_prior, tuple(self.layout.tables), pairs)
+        return core.Predictor(self.theta, self.log_prior, tuple(self.layout.cpts), pairs)
 
     # The compiled form belongs to the level of instructions of one machine.
     def __getstate__(self) -> dict[str, Any]:
@@ -136,8 +136,8 @@ class Network:
     def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray, n_threads: int) -> None:
         """Fill in the given rows and sum out their unknown values."""
         if self.has_pairs:
-            tables, part = self.open_tables(), codes[rows]
-            log_joint[rows] = self.log_prior + sum(tables.terms(i, part) for i in range(self.n_features))
+            cpts, part = self.open_cpts(), codes[rows]
+            log_joint[rows] = self.log_prior + sum(cpts.terms(i, part) for i in range(self.n_features))
             return
         forest = self.forest()
 
@@ -147,9 +147,9 @@ class Network:
         with Crew(n_threads) as crew:
             crew.run(sum_out, crew.split(len(rows)))
 
-    def open_tables(self) -> OpenTables:
+    def open_cpts(self) -> OpenCpts:
         """CPTs with entries for unknown values, for networks in which features have two parents."""
-        return OpenTables(self.members, [self.cpt(i) for i in range(self.n_features)], self.cards)
+        return OpenCpts(self.extra_parents, [self.cpt(i) for i in range(self.n_features)], self.cards)
 
     def forest(self) -> Forest:
         """The arrays for message passing; the order is empty if the parents form a cycle."""
@@ -157,7 +157,7 @@ class Network:
             raise ValueError("the network is not a forest: a feature has two extra parents")
         order = depth_first_order(self.parents) if self.is_bayesian_network else np.empty(0, np.int64)
         start = np.concatenate([[0], np.cumsum(self.cards)])
-        return Forest(self.theta, self.log_prior, self.layout.tables, order, start)
+        return Forest(self.theta, self.log_prior, self.layout.cpts, order, start)
 
     def log_terms(self, codes: ArrayLike, n_threads: int = 1) -> FloatArray:
         """The log-joint without the prior, split over the features, float64[N, D, C].
@@ -166,13 +166,13 @@ class Network:
         given all values observed before it, in depth-first order. The term of an unknown feature is zero, up to
         rounding. If features have two parents, CPTs with an unknown parent are averaged instead.
         """
-        evidence = read_evidence(self.cards, self.n_classes, codes)
+        observed = read_observed(self.cards, self.n_classes, codes)
         if self.has_pairs:
-            tables = self.open_tables()
-            return np.stack([tables.terms(i, evidence.codes) for i in range(self.n_features)], axis=1)
-        terms = np.empty((evidence.n_rows, self.n_features, self.n_classes))
+            cpts = self.open_cpts()
+            return np.stack([cpts.terms(i, observed.codes) for i in range(self.n_features)], axis=1)
+        terms = np.empty((observed.n_rows, self.n_features, self.n_classes))
         with Crew(n_threads) as crew:
-            crew.run(core.fill_chain_terms, crew.split(evidence.n_rows), self.forest(), evidence.codes, terms)
+            crew.run(core.fill_chain_terms, crew.split(observed.n_rows), self.forest(), observed.codes, terms)
         return terms
 
     def marginals(
@@ -248,12 +248,12 @@ class Network:
         >>> network.log_likelihood(classes=[0, 1]).round(3)
         array([-1.099, -1.099])
         """
-        evidence = read_evidence(self.cards, self.n_classes, codes, classes)
-        if not self.has_pairs or (evidence.codes == self.cards).any():
+        observed = read_observed(self.cards, self.n_classes, codes, classes)
+        if not self.has_pairs or (observed.codes == self.cards).any():
             self._ask()
-        log_joint = self.log_joint(evidence.codes, n_threads)
+        log_joint = self.log_joint(observed.codes, n_threads)
         total = np.logaddexp.reduce(log_joint, axis=1)
-        return np.where(evidence.classes < 0, total, log_joint[np.arange(evidence.n_rows), evidence.classes])
+        return np.where(observed.classes < 0, total, log_joint[np.arange(observed.n_rows), observed.classes])
 
     def most_probable(
         self, codes: ArrayLike | None = None, classes: ArrayLike | None = None, n_threads: int = 1
@@ -320,21 +320,21 @@ class Network:
             raise ValueError(f"the number of rows to draw must be a whole number of at least 0, got {n!r}")
         rng = np.random.default_rng(random_state)
         if self.has_pairs:
-            return self._draw_whole_rows(int(n), read_evidence(self.cards, self.n_classes, codes, classes), rng)
+            return self._draw_whole_rows(int(n), read_observed(self.cards, self.n_classes, codes, classes), rng)
         return queries.draw(*self._ask(codes, classes), int(n), rng, n_threads)
 
     def _draw_whole_rows(
-        self, n: int, evidence: Evidence, rng: np.random.Generator
+        self, n: int, observed: Observed, rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Draws for features with two parents: parents come first, and only the class may be known."""
-        if not self.is_bayesian_network or (evidence.codes < self.cards).any():
+        if not self.is_bayesian_network or (observed.codes < self.cards).any():
             self._ask()
-        queries.check_n_draws(evidence, n)
+        queries.check_n_draws(observed, n)
         prior = np.exp(self.log_prior)
         drawn = rng.choice(self.n_classes, size=n, p=prior / prior.sum())
-        classes = np.where(evidence.classes < 0, drawn, evidence.classes)
+        classes = np.where(observed.classes < 0, drawn, observed.classes)
         cpts = [self.cpt(i) for i in range(self.n_features)]
-        return draw_rows(self.members, cpts, self.cards, classes, rng), classes
+        return draw_rows(self.extra_parents, cpts, self.cards, classes, rng), classes
 
     def entropy(self) -> float:
         """Joint entropy of the class and the features, in nats.
@@ -362,7 +362,7 @@ class Network:
         """
         return queries.class_information(self._ask()[0])
 
-    def _ask(self, codes: ArrayLike | None = None, classes: ArrayLike | None = None) -> tuple[Forest, Evidence]:
+    def _ask(self, codes: ArrayLike | None = None, classes: ArrayLike | None = None) -> tuple[Forest, Observed]:
         """The inputs of a query; refuses networks that are not a forest."""
         if self.has_pairs:
             raise ValueError(
@@ -377,7 +377,7 @@ class Network:
                 f"the parents form a cycle (features {path}), so the network is not a joint distribution and has no "
                 "marginals, completions or samples; fit with another structure than 'pseudo', for instance 'free'"
             )
-        return self.forest(), read_evidence(self.cards, self.n_classes, codes, classes)
+        return self.forest(), read_observed(self.cards, self.n_classes, codes, classes)
 
 
 def as_codes(codes: ArrayLike, n_features: int) -> IntArray:

@@ -97,9 +97,9 @@ def _gain(score: Score, rows: _Rows, cards: IntArray, n_classes: int, crew: Crew
         lists = [[NO_PARENT, *range(i)] if i in features else [NO_PARENT] for i in range(n_features)]
         layout = make_layout(ParentSets.from_lists(lists), cards, n_classes)
         scorer = make_scorer(layout, rows, score, max_rows=_MOST_ROWS, is_left_out=True, crew=crew)
-        selected = layout.tables.ptr[:-1].copy()
+        selected = layout.cpts.ptr[:-1].copy()
         scores = scorer.all_scores(selected, scorer.log_joint(selected), crew)
         for i in features:
-            start, stop = layout.tables.ptr[i : i + 2]
+            start, stop = layout.cpts.ptr[i : i + 2]
             gains[i, :i] = scores[start + 1 : stop] - scores[start]
     return gains + gains.T

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager._types import FloatArray
 from tanager.core import parent_probabilities
-from tanager.structure import ParentSets, members_of
+from tanager.structure import ParentSets, extra_parents_of
 
 _LEAST = 1e-12
 
@@ -70,7 +70,7 @@ class ParentDistribution:
         sets = self.parent_sets
         out = np.zeros((sets.n_features, sets.n_features + 1))
         child = np.repeat(np.arange(sets.n_features), np.diff(sets.ptr))
-        members = members_of(sets.parents, sets.pairs, sets.n_features)
+        members = extra_parents_of(sets.parents, sets.pairs, sets.n_features)
         probabilities = self.probabilities
         np.add.at(out, (child, members[:, 0]), probabilities)  # -1, no parent, is the last column
         is_pair = members[:, 1] >= 0

@@ -22,7 +22,7 @@ from tanager.core import (
     fill_marginals,
     fill_pair_joint,
 )
-from tanager.model.evidence import Evidence
+from tanager.model.observed import Observed
 
 CLASS = "class"
 Target = int | Literal["class"]
@@ -47,60 +47,60 @@ class Marginals:
     features: tuple[FloatArray, ...]
 
 
-def find_marginals(forest: Forest, evidence: Evidence, n_threads: int) -> Marginals:
+def find_marginals(forest: Forest, observed: Observed, n_threads: int) -> Marginals:
     """Probabilities of all classes and of all values of all features."""
-    classes = np.empty((evidence.n_rows, len(forest.prior)))
-    features = np.empty((evidence.n_rows, forest.start[-1]))
-    _run(fill_marginals, evidence.n_rows, n_threads, forest, *evidence, classes, features)
+    classes = np.empty((observed.n_rows, len(forest.prior)))
+    features = np.empty((observed.n_rows, forest.start[-1]))
+    _run(fill_marginals, observed.n_rows, n_threads, forest, *observed, classes, features)
     return Marginals(classes, tuple(np.split(features, forest.start[1:-1], axis=1)))
 
 
-def find_joint(forest: Forest, evidence: Evidence, targets: Sequence[Target], n_threads: int) -> FloatArray:
+def find_joint(forest: Forest, observed: Observed, targets: Sequence[Target], n_threads: int) -> FloatArray:
     """Joint probability of up to two features and the class, with axes in the order of the targets."""
     features = _check_targets(targets, len(forest.order))
-    cards = forest.tables.cards
-    joint: FloatArray = np.empty((evidence.n_rows, *(int(cards[i]) for i in features), len(forest.prior)))
+    cards = forest.cpts.cards
+    joint: FloatArray = np.empty((observed.n_rows, *(int(cards[i]) for i in features), len(forest.prior)))
     if len(features) == 2:
         paths = _paths_to_meeting(forest, *features)
-        _run(fill_pair_joint, evidence.n_rows, n_threads, forest, *evidence, *paths, joint)
+        _run(fill_pair_joint, observed.n_rows, n_threads, forest, *observed, *paths, joint)
     elif features:
-        _run(fill_class_joint, evidence.n_rows, n_threads, forest, *evidence, features[0], joint)
+        _run(fill_class_joint, observed.n_rows, n_threads, forest, *observed, features[0], joint)
     else:
-        joint = find_marginals(forest, evidence, n_threads).classes
+        joint = find_marginals(forest, observed, n_threads).classes
     if CLASS not in targets:
         return joint.sum(axis=-1)
     return np.moveaxis(joint, -1, 1 + list(targets).index("class"))
 
 
 def complete(
-    forest: Forest, evidence: Evidence, n_threads: int
+    forest: Forest, observed: Observed, n_threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
     """The most probable completion of each row: codes, classes and log-probability."""
-    codes, classes = np.empty_like(evidence.codes), np.empty_like(evidence.classes)
-    log_probability = np.empty(evidence.n_rows)
-    _run(complete_most_probably, evidence.n_rows, n_threads, forest, *evidence, codes, classes, log_probability)
+    codes, classes = np.empty_like(observed.codes), np.empty_like(observed.classes)
+    log_probability = np.empty(observed.n_rows)
+    _run(complete_most_probably, observed.n_rows, n_threads, forest, *observed, codes, classes, log_probability)
     return codes, classes, log_probability
 
 
 def draw(
-    forest: Forest, evidence: Evidence, n: int, rng: np.random.Generator, n_threads: int
+    forest: Forest, observed: Observed, n: int, rng: np.random.Generator, n_threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Random completions: n of a single row, or one of each of n rows."""
-    check_n_draws(evidence, n)
-    codes, classes = np.empty((n, evidence.codes.shape[1]), np.int64), np.empty(n, np.int64)
+    check_n_draws(observed, n)
+    codes, classes = np.empty((n, observed.codes.shape[1]), np.int64), np.empty(n, np.int64)
     for start in range(0, n, _BLOCK_ROWS):
         rows = slice(start, min(start + _BLOCK_ROWS, n))
-        part = evidence if evidence.n_rows == 1 else Evidence(evidence.codes[rows], evidence.classes[rows])
+        part = observed if observed.n_rows == 1 else Observed(observed.codes[rows], observed.classes[rows])
         # Noise is drawn for the whole block, so that it does not depend on the number of threads.
         uniform = rng.random((rows.stop - start, codes.shape[1] + 1))
         _run(draw_completions, len(uniform), n_threads, forest, *part, uniform, codes[rows], classes[rows])
     return codes, classes
 
 
-def check_n_draws(evidence: Evidence, n: int) -> None:
+def check_n_draws(observed: Observed, n: int) -> None:
     """Require observed values of one row for all draws, or of one row per draw."""
-    if evidence.n_rows not in (1, n):
-        raise ValueError(f"to draw {n} rows, give observed values of 1 row or of {n} rows, got {evidence.n_rows}")
+    if observed.n_rows not in (1, n):
+        raise ValueError(f"to draw {n} rows, give observed values of 1 row or of {n} rows, got {observed.n_rows}")
 
 
 def class_joints(forest: Forest) -> list[FloatArray]:
@@ -108,7 +108,7 @@ def class_joints(forest: Forest) -> list[FloatArray]:
     prior = _softmax(forest.prior, axis=0)
     joints: dict[int, FloatArray] = {len(forest.order): prior[None, :]}  # the virtual feature "no parent"
     for i in forest.order.tolist():
-        joints[i] = np.einsum("jc,jxc->xc", joints[int(forest.tables.parent[i])], np.exp(_table(forest, i)))
+        joints[i] = np.einsum("jc,jxc->xc", joints[int(forest.cpts.parent[i])], np.exp(_table(forest, i)))
     return [joints[i] for i in range(len(forest.order))]
 
 
@@ -118,8 +118,8 @@ def joint_entropy(forest: Forest) -> float:
     total = _entropy(joints[-1])
     for i in forest.order.tolist():
         # With the logarithm from the CPT itself, a probability that underflows adds zero.
-        table = _table(forest, i)
-        total -= float(np.einsum("jc,jxc->", joints[int(forest.tables.parent[i])], np.exp(table) * table))
+        cpt = _table(forest, i)
+        total -= float(np.einsum("jc,jxc->", joints[int(forest.cpts.parent[i])], np.exp(cpt) * cpt))
     return total
 
 
@@ -164,17 +164,17 @@ def _paths_to_meeting(forest: Forest, a: int, b: int) -> tuple[IntArray, IntArra
 
 def _path_to_root(forest: Forest, feature: int) -> list[int]:
     path = [feature]
-    while forest.tables.parent[path[-1]] < len(forest.order):
-        path.append(int(forest.tables.parent[path[-1]]))
+    while forest.cpts.parent[path[-1]] < len(forest.order):
+        path.append(int(forest.cpts.parent[path[-1]]))
     return path
 
 
 def _table(forest: Forest, i: int) -> FloatArray:
-    """Table of a feature, log-probabilities ``[x_parent, x_i, c]`` normalised in double precision."""
-    tables = forest.tables
-    shape = (tables.cards[tables.parent[i]], tables.cards[i], len(forest.prior))
-    table = forest.theta[tables.offset[i] : tables.offset[i + 1]].reshape(shape).astype(np.float64)
-    return table - np.logaddexp.reduce(table, axis=1, keepdims=True)
+    """CPT of a feature, log-probabilities ``[x_parent, x_i, c]`` normalised in double precision."""
+    cpts = forest.cpts
+    shape = (cpts.cards[cpts.parent[i]], cpts.cards[i], len(forest.prior))
+    cpt = forest.theta[cpts.offset[i] : cpts.offset[i + 1]].reshape(shape).astype(np.float64)
+    return cpt - np.logaddexp.reduce(cpt, axis=1, keepdims=True)
 
 
 def _softmax(values: FloatArray, axis: int) -> FloatArray:

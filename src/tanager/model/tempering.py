@@ -50,18 +50,18 @@ def temper(network: Network, temperature: float) -> Network:
         )
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, got {temperature!r}")
-    tables = [network.layout.table(network.theta, i) / temperature for i in range(network.n_features)]
+    cpts = [network.layout.cpt(network.theta, i) / temperature for i in range(network.n_features)]
     log_prior = network.log_prior / temperature
     for i in network.forest().order[::-1].tolist():
-        normaliser = _log_sum(tables[i], axis=1)
-        tables[i] = tables[i] - normaliser[:, None, :]
+        normaliser = _log_sum(cpts[i], axis=1)
+        cpts[i] = cpts[i] - normaliser[:, None, :]
         parent = network.parents[i]
         if parent < 0:
             log_prior = log_prior + normaliser[0]
         else:
-            tables[parent] = tables[parent] + normaliser
+            cpts[parent] = cpts[parent] + normaliser
     theta = np.zeros_like(network.theta)
-    theta[: network.layout.size] = np.concatenate([table.ravel() for table in tables])
+    theta[: network.layout.size] = np.concatenate([cpt.ravel() for cpt in cpts])
     return replace(network, theta=theta, log_prior=log_prior - _log_sum(log_prior, axis=0))
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import IntArray
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
-from tanager.estimators.inputs import read_table
+from tanager.estimators.inputs import read_rows
 from tanager.files import written_whole
 from tanager.report import payload
 from tanager.report.evaluation import Evaluation, evaluate
@@ -97,7 +97,7 @@ def write_report(
 
 def _read_rows(clf: Classifier, X: Any, y: Any) -> _Rows:
     probabilities = clf.predict_proba(X)
-    codes = clf.encoder_.encode(read_table(clf, X, reset=False))
+    codes = clf.encoder_.encode(read_rows(clf, X, reset=False))
     return _Rows(codes, probabilities, None if y is None else evaluate(probabilities, y, clf.classes_))
 
 

@@ -18,7 +18,7 @@ from tanager.learning.structures import check_image_shape
 from tanager.model import Network
 from tanager.pictures.tree_layout import lay_out_tree
 from tanager.report.evaluation import Evaluation
-from tanager.structure import members_of
+from tanager.structure import extra_parents_of
 
 _MOST_CELLS = 3_000_000  # of CPTs, 8 MB in the page
 _MOST_FINE = 500_000  # probabilities of the path that are stored in two bytes each
@@ -58,7 +58,7 @@ def used_structure(clf: TANClassifier | TANEnsembleClassifier) -> Any:
 def describe_network(clf: TANClassifier) -> dict[str, Any]:
     """Parents with their probabilities, positions of the features, class prior and all CPTs."""
     network = clf.network_
-    parents, second = network.members.T
+    parents, second = network.extra_parents.T
     layout = lay_out_tree(parents)
     strength = clf.parent_probabilities_[np.arange(len(parents)), parents]
     return {
@@ -78,7 +78,7 @@ def describe_members(clf: TANEnsembleClassifier) -> dict[str, Any]:
     counts = Counter(
         (child, *parents)
         for member in clf.estimators_
-        for child, parents in enumerate(member.network_.members.tolist())
+        for child, parents in enumerate(member.network_.extra_parents.tolist())
     )
     edges = np.array(sorted(counts))
     share = np.array([[counts[edge] / n_members for edge in sorted(counts)]])
@@ -92,7 +92,7 @@ def describe_path(clf: TANClassifier) -> dict[str, Any] | None:
         return None
     sets = clf._distribution.parent_sets
     places = range(sets.n_features) if sets.order is None else sets.order.tolist()
-    members = members_of(path["parent"], sets.pairs, sets.n_features)
+    members = extra_parents_of(path["parent"], sets.pairs, sets.n_features)
     return _path(path["epoch"].tolist(), path["probability"], path["child"], members, places)
 
 
@@ -131,7 +131,7 @@ def mean_image(codes: IntArray, cards: IntArray) -> list[float]:
 
 def _pack_cpts(network: Network) -> dict[str, Any]:
     """All CPTs in sequence, except for the largest where they would make the page too large."""
-    offset = network.layout.tables.offset
+    offset = network.layout.cpts.offset
     sizes = np.diff(offset)
     by_size = np.argsort(sizes, kind="stable")
     is_kept = np.zeros(len(sizes), np.bool_)

@@ -119,12 +119,12 @@ def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | 
     cards += [("Features", f"{n_features:,}", f"{int(clf.encoder_.cards.sum()):,} values in all")]
     cards += [("Classes", f"{len(clf.classes_):,}", "")]
     if isinstance(clf, TANEnsembleClassifier):
-        members = [member.network_.members.tolist() for member in clf.estimators_]
+        members = [member.network_.extra_parents.tolist() for member in clf.estimators_]
         n_edges = len({(child, *parents) for each in members for child, parents in enumerate(each)})
         cards += [("Members", f"{len(clf.estimators_)}", f"{n_edges:,} distinct CPTs")]
         cards += [("Parameters", f"{clf.average_.n_parameters:,}", "of the average")]
     else:
-        cards += [("Extra parents", f"{int((clf.network_.members >= 0).sum()):,}", f"of {n_features:,} features")]
+        cards += [("Extra parents", f"{int((clf.network_.extra_parents >= 0).sum()):,}", f"of {n_features:,} features")]
         cards += [("Parameters", f"{clf.network_.n_parameters:,}", "CPT entries")]
     return cards
 

@@ -1,6 +1,5 @@
 """Structures: candidate parents of features, orderings of features, and forests."""
 
-from tanager.structure.arborescence import maximum_arborescence
 from tanager.structure.candidates import (
     all_candidates,
     candidates_from_permutations,
@@ -12,7 +11,13 @@ from tanager.structure.candidates import (
     random_parents,
     subset_candidates,
 )
-from tanager.structure.forest import depth_first_order, find_cycle, maximum_spanning_tree, topological_order
+from tanager.structure.forest import (
+    depth_first_order,
+    find_cycle,
+    maximum_arborescence,
+    maximum_spanning_tree,
+    topological_order,
+)
 from tanager.structure.orderings import (
     along_diagonal,
     centre_outwards,
@@ -22,7 +27,7 @@ from tanager.structure.orderings import (
     row_wise,
 )
 from tanager.structure.pair_candidates import PairRule, with_pairs
-from tanager.structure.pairs import dependence_order, members_of
+from tanager.structure.pairs import dependence_order, extra_parents_of
 from tanager.structure.parent_sets import NO_PARENT, ParentSets
 from tanager.structure.screening import screened_candidates
 
@@ -37,11 +42,11 @@ __all__ = [
     "dependence_order",
     "depth_first_order",
     "draw_permutations",
+    "extra_parents_of",
     "find_cycle",
     "fixed_parents",
     "maximum_arborescence",
     "maximum_spanning_tree",
-    "members_of",
     "naive_bayes",
     "natural_order",
     "nearest_candidates",

@@ -1,4 +1,4 @@
-"""Forests of features: orderings, cycle detection, and the maximum spanning tree.
+"""Forests of features: orderings, cycle detection, the maximum spanning tree and the maximum arborescence.
 
 Chow-Liu structures are maximum spanning trees (section 2.2 of the paper): with conditional mutual information as
 weights, the tree is the maximum likelihood TAN.
@@ -11,8 +11,9 @@ import heapq
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager.core import best_forest
 from tanager.structure._validation import check_count, check_int_vector
-from tanager.structure.parent_sets import NO_PARENT
+from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
 # Larger asymmetries are not rounding but a mistake of the caller.
 _SYMMETRY_TOLERANCE = 1e-8
@@ -211,3 +212,38 @@ def _check_weights(weights: ArrayLike) -> NDArray[np.float64]:
         sides = f"weights[{i}, {j}] is {matrix[i, j]} and weights[{j}, {i}] is {matrix[j, i]}"
         raise ValueError(f"weights must be symmetric, but {sides}")
     return np.maximum(matrix, matrix.T)
+
+
+def maximum_arborescence(parent_sets: ParentSets, scores: ArrayLike) -> NDArray[np.int64]:
+    """Choose one candidate for each feature, without cycles, that maximise the sum of the scores.
+
+    Parameters
+    ----------
+    parent_sets : ParentSets
+        Of D features; each must be reachable from one that has "no parent" among its candidates.
+    scores : float array of shape (E,)
+        Score of each candidate, for instance its log-probability.
+
+    Returns
+    -------
+    int64 array of shape (D,)
+        Index of the chosen candidate of each feature.
+
+    Examples
+    --------
+    >>> sets = ParentSets.from_lists([[-1, 1], [-1, 0]])
+    >>> chosen = maximum_arborescence(sets, [0.0, 3.0, 0.0, 2.0])
+    >>> sets.select(chosen)
+    array([ 1, -1])
+    """
+    weight = np.array(scores, np.float64)
+    if weight.shape != (parent_sets.n_candidates,):
+        raise ValueError(f"scores must have one entry for each of {parent_sets.n_candidates} candidates")
+    n_features = parent_sets.n_features
+    parent = parent_sets.parents.astype(np.int64)
+    parent[parent == NO_PARENT] = n_features
+    chosen = np.empty(n_features, np.int64)
+    lost = best_forest(weight, parent_sets.ptr.astype(np.int64), parent, chosen)
+    if lost >= 0:
+        raise ValueError(f"feature {lost}: no forest is possible; add -1, no parent, to the candidates")
+    return chosen

@@ -68,29 +68,29 @@ def _number(candidate: Any, feature: int, known: dict[tuple[int, int], int], n_f
     return n_features + known.setdefault((first, second), len(known))
 
 
-def members_of(parents: NDArray[Any], pairs: NDArray[Any], n_features: int) -> NDArray[np.int64]:
+def extra_parents_of(parents: NDArray[Any], pairs: NDArray[Any], n_features: int) -> NDArray[np.int64]:
     """Features that each parent number stands for, int64[E, 2], -1 where there are fewer than two.
 
     Examples
     --------
-    >>> members_of(np.array([-1, 0, 3]), np.array([[0, 1]]), 3)
+    >>> extra_parents_of(np.array([-1, 0, 3]), np.array([[0, 1]]), 3)
     array([[-1, -1],
            [ 0, -1],
            [ 0,  1]])
     """
     numbers = np.asarray(parents, np.int64)
-    members = np.stack([numbers, np.full_like(numbers, -1)], axis=1)
+    extra_parents = np.stack([numbers, np.full_like(numbers, -1)], axis=1)
     is_pair = numbers >= n_features
-    members[is_pair] = pairs[numbers[is_pair] - n_features]
-    return members
+    extra_parents[is_pair] = pairs[numbers[is_pair] - n_features]
+    return extra_parents
 
 
-def dependence_order(members: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def dependence_order(extra_parents: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """An order in which all parents come before their children, int64[D]; None if there is a cycle.
 
     Parameters
     ----------
-    members : int64 array of shape (D, 2)
+    extra_parents : int64 array of shape (D, 2)
         Up to two parents of each feature, -1 for none.
 
     Examples
@@ -101,10 +101,10 @@ def dependence_order(members: NDArray[np.int64]) -> NDArray[np.int64] | None:
     True
     """
     order: list[int] = []
-    is_placed = np.zeros(len(members) + 1, np.bool_)
+    is_placed = np.zeros(len(extra_parents) + 1, np.bool_)
     is_placed[-1] = True  # no parent
-    while len(order) < len(members):
-        ready = np.flatnonzero(~is_placed[:-1] & is_placed[members].all(axis=1))
+    while len(order) < len(extra_parents):
+        ready = np.flatnonzero(~is_placed[:-1] & is_placed[extra_parents].all(axis=1))
         if not ready.size:
             return None
         is_placed[ready] = True

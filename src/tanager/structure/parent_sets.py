@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.structure._validation import check_count, check_int_vector, check_order
-from tanager.structure.pairs import Candidate, check_pairs, members_of, no_pairs, number_pairs
+from tanager.structure.pairs import Candidate, check_pairs, extra_parents_of, no_pairs, number_pairs
 
 NO_PARENT = -1
 """The candidate for no parent besides the class."""
@@ -76,7 +76,7 @@ class ParentSets:
         child = np.repeat(np.arange(n_features), np.diff(ptr))
         pairs = check_pairs(self.pairs, n_features)
         _check_candidates(child, parents, n_features, len(pairs))
-        members = members_of(parents, pairs, n_features)
+        members = extra_parents_of(parents, pairs, n_features)
         own = np.flatnonzero((members == child[:, None]).any(axis=1))
         if own.size:
             raise ValueError(f"feature {child[own[0]]} is a candidate for its own parent")

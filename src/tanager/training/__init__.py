@@ -1,9 +1,8 @@
 """Training by gradient descent: settings, schedules, noise, one step, and the loop over epochs."""
 
-from tanager.training.history import History
+from tanager.training.history import History, ParentPath
 from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
-from tanager.training.parent_path import ParentPath
 from tanager.training.problem import Problem, make_problem
 from tanager.training.settings import TrainingSettings
 from tanager.training.state import Start, TrainState, initial_state, keep_structure, structure_of

@@ -13,11 +13,9 @@ from tanager.model import Layout
 from tanager.training.noise import DropoutStream, GumbelStream, Noise
 from tanager.training.problem import Problem
 from tanager.training.regularisers import FeatureCpts, Run
-from tanager.training.schedules import geometric
-from tanager.training.settings import TrainingSettings
+from tanager.training.settings import TrainingSettings, geometric
 from tanager.training.state import TrainState, structure_of
 from tanager.training.step import Schedule, StepInfo, Stepper
-
 
 _MOST_DRAWS = 4_000_000  # Gumbel noise that is held at a time, 32 MB
 

@@ -23,7 +23,7 @@ class ProgressBar:
     def __call__(self, state: TrainState) -> None:
         now = time.perf_counter()
         if self._start is None:
-            self._start = (now, state.epoch)  # the first epoch, in which kernels may be compiled, tells little
+            self._start = (now, state.epoch)  # the first epoch, which finds nothing in the caches, tells little
         is_last = state.epoch == self._n_epochs
         if now - self._last < 0.1 and not is_last:
             return

@@ -1,11 +1,16 @@
-"""Settings of one run of gradient training, with every value resolved. The public options are `GradientDescent`."""
+"""Settings of one run of gradient training, with every value resolved, and its schedules.
+
+The public options are those of `tanager.learning.GradientDescent`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from tanager._types import Adam
+import numpy as np
+
+from tanager._types import Adam, FloatArray
 from tanager.training.regularisers import Regulariser, Ridge
 
 _REFIT_RATE = 0.3  # learning rate of a refit, as a share of that of the search
@@ -52,3 +57,14 @@ class TrainingSettings:
         regularisers = (*kept, Ridge(ridge)) if ridge > 0 else kept
         rate = min(self.learning_rate, _START_RATE)
         return replace(self, regularisers=regularisers, learning_rate=rate, samples_forests=False)
+
+
+def geometric(first: float, last: float, n_epochs: int) -> FloatArray:
+    """Values falling (or rising) by a constant factor, both ends included; one epoch has the first value.
+
+    >>> geometric(10.0, 0.1, 3)
+    array([10. ,  1. ,  0.1])
+    """
+    if n_epochs == 1:
+        return np.array([first])
+    return np.geomspace(first, last, n_epochs)

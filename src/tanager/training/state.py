@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager._types import FloatArray, Moments
 from tanager import core
+from tanager._types import FloatArray, Moments
 from tanager.model import Layout, ParentDistribution
-from tanager.training.history import History
+from tanager.training.history import History, ParentPath
 from tanager.training.noise import Noise
-from tanager.training.parent_path import ParentPath
 from tanager.training.regularisers import FeatureCpts
 
 _SPREAD = 0.1  # parameters start uniform over [-0.1, 0.1] (section 4.2)
@@ -72,7 +71,7 @@ def initial_state(
     if start is not None:
         prior = start.prior.copy()
         _copy_to_candidates(start.cpts, layout, theta)
-    core.normalise_cpts(theta, layout.tables, layout.n_classes)
+    core.normalise_cpts(theta, layout.cpts, layout.n_classes)
     prior -= np.log(np.exp(prior).sum())
     n_candidates = layout.parent_sets.n_candidates
     return TrainState(
@@ -89,7 +88,7 @@ def initial_state(
 
 def _copy_to_candidates(cpts: FeatureCpts, layout: Layout, theta: FloatArray) -> None:
     """Write each feature's CPT to all its candidates', for every value of the parents."""
-    child, ptr, offset = layout.tables.child, layout.tables.ptr, layout.tables.offset
+    child, ptr, offset = layout.cpts.child, layout.cpts.ptr, layout.cpts.offset
     for slot, i in enumerate(child.tolist()):
         cpt = cpts.value[cpts.offset[i] : cpts.offset[i + 1]]
         room = theta[offset[ptr[slot]] : offset[ptr[slot + 1]]]

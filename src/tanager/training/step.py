@@ -74,7 +74,7 @@ class Stepper:
             phi=tuple(state.phi),
             last=state.last,
             updates=state.updates,
-            cpts=tuple(layout.tables),
+            cpts=tuple(layout.cpts),
             pairs=np.ascontiguousarray(layout.pairs, np.int64),
             codes=problem.codes,
             y=problem.y,
@@ -146,7 +146,7 @@ def _callbacks(state: TrainState, layout: Layout, loss: Loss, hooks: Sequence[Ho
     called: dict[str, Callable[..., Any]] = {}
     if _compiled(loss) is _CALLBACK:
         called["loss"] = _checked(loss)
-    theta, phi, cpts = state.theta.value, state.phi.value, layout.tables
+    theta, phi, cpts = state.theta.value, state.phi.value, layout.cpts
     if changing := [hook for hook in hooks if _overrides(hook, "change_structure")]:
 
         def change_structure(step: int, selected: IntArray, soft: FloatArray) -> None:

@@ -212,7 +212,11 @@ def pulling(run):
     return hooks
 
 
-@pytest.mark.parametrize("second", [Sixth(2.0, pulling), Ridge(1.0)], ids=["own", "built-in"])
+class Seventh(Sixth):
+    pass
+
+
+@pytest.mark.parametrize("second", [Seventh(2.0, pulling), Ridge(1.0)], ids=["own", "built-in"])
 def test_two_pulls_are_refused(second):
     learn(Sixth(1.0, pulling))
     with pytest.raises(ValueError, match="at most one regulariser of a run can pull the CPTs to a goal"):
@@ -220,12 +224,26 @@ def test_two_pulls_are_refused(second):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"),
-    [(ParentDropout, "dropout"), (Shrinkage, "shrinkage"), (Smoothness, "smoothness"), (SizePenalty, "size_cost")],
+    ("kind", "name", "option"),
+    [
+        (ParentDropout, "dropout", "parent_dropout"),
+        (Shrinkage, "shrinkage", "shrinkage"),
+        (Smoothness, "smoothness", "smoothness"),
+        (SizePenalty, "size_cost", "size_penalty"),
+    ],
 )
-def test_two_of_a_built_in_kind_are_refused(kind, name):
+def test_two_of_a_built_in_kind_are_refused(kind, name, option):
+    message = f"{kind.__name__} is given twice"
+    with pytest.raises(ValueError, match=message):
+        GradientDescent(regularisers=(kind(0.1), kind(0.2)))
+    with pytest.raises(ValueError, match=message):
+        GradientDescent(regularisers=(kind(0.1),), **{option: 0.2})
+
+    class Derived(kind):
+        pass
+
     with pytest.raises(ValueError, match=f"at most one regulariser of a run can have the action '{name}'"):
-        learn(kind(0.1), kind(0.2))
+        learn(kind(0.1), Derived(0.2))
 
 
 class TestPreparing:

@@ -33,7 +33,7 @@ def test_without_parents_the_conditional_likelihood_is_logistic_regression(ridge
     hot = OneHotEncoder(sparse_output=False)
     peer = LogisticRegression(C=1 / ridge, max_iter=5000, tol=1e-10).fit(hot.fit_transform(codes), y)
     network_codes = np.array(list(np.ndindex(*CARDS)))
-    log_joint = state.prior.value + sum(layout.table(state.theta.value, i)[0, network_codes[:, i]] for i in range(3))
+    log_joint = state.prior.value + sum(layout.cpt(state.theta.value, i)[0, network_codes[:, i]] for i in range(3))
     ours = np.exp(log_joint) / np.exp(log_joint).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(ours, peer.predict_proba(hot.transform(network_codes)), atol=2e-3)
 
@@ -67,15 +67,15 @@ def test_the_gradient_of_the_ridge_is_added_to_selected_cpts():
         moved[ridge] = state.theta.mean / 0.1  # after one step the first moment is a tenth of the gradient
     difference = moved[4.0] - moved[0.0]
     for feature, candidate in enumerate(chosen):
-        cpt = layout.table(before, candidate).astype(np.float64)
+        cpt = layout.cpt(before, candidate).astype(np.float64)
         goal = start.value[start.offset[feature] : start.offset[feature + 1]].reshape(1, CARDS[feature], N_CLASSES)
         for place in np.ndindex(cpt.shape):
             high, low = cpt.copy(), cpt.copy()
             high[place] += 1e-4
             low[place] -= 1e-4
             slope = (ridge_in_loops(high, goal, 4.0 / 8) - ridge_in_loops(low, goal, 4.0 / 8)) / 2e-4
-            assert layout.table(difference, candidate)[place] == pytest.approx(slope, abs=1e-4)
-    assert not layout.table(difference, 1).any()
+            assert layout.cpt(difference, candidate)[place] == pytest.approx(slope, abs=1e-4)
+    assert not layout.cpt(difference, 1).any()
 
 
 def test_a_strong_ridge_leaves_the_naive_bayes_that_was_trained_first():

@@ -7,7 +7,7 @@ import pytest
 
 from tanager import GradientDescent
 from tanager.losses import Hybrid
-from tanager.model import make_layout, table_log_frequencies
+from tanager.model import cpt_log_frequencies, make_layout
 from tanager.structure import ParentSets, fixed_parents, naive_bayes
 from tanager.training import Noise, Schedule, Stepper, TrainingSettings, initial_state, make_problem, train
 from tanager.training.regularisers import Run, Shrinkage
@@ -26,10 +26,10 @@ def rows(n_rows=300):
 def test_goals_are_the_smoothed_frequencies_without_a_parent():
     codes, y = rows()
     layout = make_layout(naive_bayes(3), CARDS, 2)
-    expected = table_log_frequencies(layout, codes, y, np.ones(len(y)), smoothing=1.0)
+    expected = cpt_log_frequencies(layout, codes, y, np.ones(len(y)), smoothing=1.0)
     goals = count_features(make_problem(codes, y, None, 10), layout)
     np.testing.assert_allclose(goals.value, expected, atol=1e-6)
-    np.testing.assert_array_equal(goals.offset, layout.tables.offset)
+    np.testing.assert_array_equal(goals.offset, layout.cpts.offset)
 
 
 def test_goals_leave_out_unknown_values_and_count_weights():
@@ -53,13 +53,13 @@ def test_a_step_takes_drawn_cpts_with_a_parent_a_share_of_the_way_to_their_goals
     stepper.run(np.arange(10), np.array([[0.0, 0.0, 99.0, 99.0, 0.0]]), None, Schedule(0.1, 1.0))
     assert stepper.selected.tolist() == [0, 2, 3]
     goal = goals.value[goals.offset[1] : goals.offset[2]].reshape(2, 2)
-    expected = regulariser_oracle.shrunk(layout.table(before, 2), goal, 0.25)
-    assert np.abs(expected - layout.table(before, 2)).max() > 0.01
+    expected = regulariser_oracle.shrunk(layout.cpt(before, 2), goal, 0.25)
+    assert np.abs(expected - layout.cpt(before, 2)).max() > 0.01
     np.testing.assert_allclose(
-        layout.table(state.theta.value, 2), model_oracle.log_softmax_table(expected), rtol=0, atol=1e-6
+        layout.cpt(state.theta.value, 2), model_oracle.log_softmax_table(expected), rtol=0, atol=1e-6
     )
     for e in (0, 1, 3, 4):
-        np.testing.assert_allclose(layout.table(state.theta.value, e), layout.table(before, e), atol=1e-6)
+        np.testing.assert_allclose(layout.cpt(state.theta.value, e), layout.cpt(before, e), atol=1e-6)
 
 
 def test_strong_shrinkage_leaves_naive_bayes():
@@ -71,10 +71,10 @@ def test_strong_shrinkage_leaves_naive_bayes():
     goals = count_features(problem, layout)
     for child in (1, 2):
         goal = goals.value[goals.offset[child] : goals.offset[child + 1]].reshape(1, CARDS[child], 2)
-        np.testing.assert_allclose(layout.table(state.theta.value, child) - goal, 0.0, atol=0.25)
+        np.testing.assert_allclose(layout.cpt(state.theta.value, child) - goal, 0.0, atol=0.25)
     free = train(initial_state(layout, Noise(0)), layout, problem, Hybrid(), TrainingSettings(epochs=60), Noise(0))
     goal = goals.value[goals.offset[2] :].reshape(1, CARDS[2], 2)
-    assert np.abs(layout.table(free.theta.value, 2) - goal).max() > 0.5
+    assert np.abs(layout.cpt(free.theta.value, 2) - goal).max() > 0.5
 
 
 def test_one_step_may_reach_the_goal_but_not_go_beyond():

@@ -39,14 +39,14 @@ def test_a_step_exchanges_the_rate_times_the_strength_of_the_difference():
     run = a_run(np.array([3, 0, 2]))
     before, after = moved(run, Smoothness(1.5).prepare(run))
     for child, (e, n_parent) in enumerate([(0, 2), (2, 3), (3, 0)]):
-        cpt = run.layout.table(before, e)
+        cpt = run.layout.cpt(before, e)
         expected = regulariser_oracle.smoothed(cpt, [3, 0, 2][child], n_parent, 0.1 * 1.5)
         assert np.abs(expected - cpt).max() > 0.01
         np.testing.assert_allclose(
-            run.layout.table(after, e), model_oracle.log_softmax_table(expected), rtol=0, atol=2e-6
+            run.layout.cpt(after, e), model_oracle.log_softmax_table(expected), rtol=0, atol=2e-6
         )
     for e in (1, 4):
-        np.testing.assert_array_equal(run.layout.table(after, e), run.layout.table(before, e))
+        np.testing.assert_array_equal(run.layout.cpt(after, e), run.layout.cpt(before, e))
 
 
 def test_nothing_moves_where_no_feature_has_an_order():

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tanager._options import Options
-from tanager._types import FloatArray, IntArray, Pull, Tables
+from tanager._types import Cpts, FloatArray, IntArray, Pull
 from tanager.model import Layout
 from tanager.training.noise import Noise
 from tanager.training.problem import Problem
@@ -54,10 +54,10 @@ class Hooks:
     pull: Pull | None = None
     """A quadratic term of the loss of the CPTs. At most one regulariser of a run can have one."""
 
-    def change_structure(self, step: int, tables: Tables, selected: IntArray, soft: FloatArray) -> None:
+    def change_structure(self, step: int, cpts: Cpts, selected: IntArray, soft: FloatArray) -> None:
         """Change the drawn structure in place, after sampling: the candidate of each slot, and the soft weights."""
 
-    def move_cpts(self, theta: FloatArray, tables: Tables, selected: IntArray, rate: float) -> None:
+    def move_cpts(self, theta: FloatArray, cpts: Cpts, selected: IntArray, rate: float) -> None:
         """Move the drawn CPTs in place, before the step of Adam; ``rate`` is the learning rate."""
 
     def add_phi_gradient(self, phi: FloatArray, gradient: FloatArray) -> None:

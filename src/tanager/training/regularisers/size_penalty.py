@@ -50,6 +50,6 @@ def size_cost(layout: Layout, weight: float) -> FloatArray:
     >>> size_cost(layout, weight=2.0)
     array([0.5, 0.5, 1.5])
     """
-    sizes = np.diff(layout.tables.offset)
-    cost: FloatArray = weight * sizes / np.maximum.reduceat(sizes, layout.tables.ptr[:-1]).sum()
+    sizes = np.diff(layout.cpts.offset)
+    cost: FloatArray = weight * sizes / np.maximum.reduceat(sizes, layout.cpts.ptr[:-1]).sum()
     return cost

@@ -41,7 +41,7 @@ class Smoothness(Regulariser):
         """Hooks for one training run; they do nothing if no feature has an order."""
         hooks, n_ordered = Hooks(), run.problem.n_ordered
         if n_ordered is not None:
-            of_columns = np.zeros(len(run.layout.tables.cards), np.int64)
+            of_columns = np.zeros(len(run.layout.cpts.cards), np.int64)
             of_columns[: len(n_ordered)] = n_ordered
             hooks.actions = {"smoothness": (of_columns, float(self.strength))}
         return hooks

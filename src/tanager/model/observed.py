@@ -12,7 +12,7 @@ from tanager._types import IntArray
 UNKNOWN_CLASS = -1
 
 
-class Evidence(NamedTuple):
+class Observed(NamedTuple):
     """The observed values of each row."""
 
     codes: NDArray[np.int64]  # [N, D]: the feature's number of values if unknown
@@ -24,25 +24,25 @@ class Evidence(NamedTuple):
         return len(self.codes)
 
 
-def read_evidence(
+def read_observed(
     cards: IntArray, n_classes: int, codes: ArrayLike | None = None, classes: ArrayLike | None = None
-) -> Evidence:
+) -> Observed:
     """Check codes and classes; if both are None, the result is one row without observed values.
 
-    >>> read_evidence(np.array([3, 2]), 2, classes=[1, -1])
-    Evidence(codes=array([[3, 2],
+    >>> read_observed(np.array([3, 2]), 2, classes=[1, -1])
+    Observed(codes=array([[3, 2],
            [3, 2]]), classes=array([ 1, -1]))
     """
     if codes is None:
         known_classes = np.array([UNKNOWN_CLASS]) if classes is None else _read_classes(classes, n_classes)
-        return Evidence(np.tile(np.asarray(cards, np.int64), (len(known_classes), 1)), known_classes)
+        return Observed(np.tile(np.asarray(cards, np.int64), (len(known_classes), 1)), known_classes)
     known_codes = _read_codes(codes, cards)
     if classes is None:
-        return Evidence(known_codes, np.full(len(known_codes), UNKNOWN_CLASS))
+        return Observed(known_codes, np.full(len(known_codes), UNKNOWN_CLASS))
     known_classes = _read_classes(classes, n_classes)
     if len(known_classes) != len(known_codes):
         raise ValueError(f"codes has {len(known_codes)} rows, but classes has {len(known_classes)}")
-    return Evidence(known_codes, known_classes)
+    return Observed(known_codes, known_classes)
 
 
 def _read_codes(codes: ArrayLike, cards: IntArray) -> NDArray[np.int64]:
