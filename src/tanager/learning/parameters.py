@@ -255,8 +255,7 @@ class GradientDescent(Options):
         self.resolved("start")
         _check_regularisers(self.regularisers)
         kinds = [type(each) for each in self.all_regularisers()]
-        for each in fields(self):
-            kind = each.metadata.get("regulariser")
+        for kind in (each.metadata["regulariser"] for each in fields(self) if "regulariser" in each.metadata):
             if kinds.count(kind) > 1:
                 raise ValueError(f"{kind.__name__} is given twice: as an option and among regularisers, or twice there")
         pulling = [each for each in self.all_regularisers() if each.pulls_to_start]
