@@ -12,7 +12,7 @@ import importlib.util
 import os
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 _X86_LEVELS = ("v2", "v3", "v4")
 
@@ -61,9 +61,8 @@ level, _module = _load()
 """The level of instructions in use."""
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(_module, name)
+globals().update({name: value for name, value in vars(_module).items() if not name.startswith("_")})
 
+if TYPE_CHECKING:
 
-def __dir__() -> list[str]:
-    return ["level", *(name for name in dir(_module) if not name.startswith("_"))]
+    def __getattr__(name: str) -> Any: ...

@@ -6,8 +6,7 @@ from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Frame, as_frame, check_categorical, resolve_categorical
 from tanager.data.encoding import FrameEncoder
 from tanager.data.labels import unique_labels, value_labels
-from tanager.data.mdlp import MDLPBinning, mdlp_column_cuts, mdlp_cuts
-from tanager.data.mixed_binning import BINNINGS, MixedBinning, make_binning
+from tanager.data.mdlp import BINNINGS, MDLPBinning, MixedBinning, make_binning, mdlp_column_cuts, mdlp_cuts
 
 __all__ = [
     "BINNINGS",

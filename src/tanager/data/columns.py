@@ -50,7 +50,7 @@ class Frame(NamedTuple):
 
     def label(self, index: int) -> str:
         """Name of a column for an error message."""
-        return column_label(self.names, index)
+        return f"column {index}" if self.names is None else f"column {self.names[index]!r}"
 
     def is_text(self, index: int) -> bool:
         """Whether a column has values that cannot be read as numbers."""

@@ -328,12 +328,12 @@ class GradientDescent(Options):
         if forest == "project":
             keep_structure(state, chosen)
             train(state, layout, problem, loss, settings.for_refit(), noise, on_epoch=context.check, **run)
-        networks = split_networks(layout, state.theta.value, state.prior.value, chosen)
-        if len(networks) == 1:
-            return [Fitted(networks[0], distribution, state.history, state.path)]
+        learned = (layout, state.theta.value, state.prior.value)
+        if layout.n_members == 1:
+            return [Fitted(Network.from_arena(*learned, chosen), distribution, state.history, state.path)]
         # Snapshots are of all members' candidates together, and are not kept.
-        own = split_distribution(distribution, layout.n_members)
-        return [Fitted(*pair, state.history, ParentPath()) for pair in zip(networks, own, strict=True)]
+        members = zip(split_networks(*learned, chosen), split_distribution(distribution, layout.n_members), strict=True)
+        return [Fitted(*member, state.history, ParentPath()) for member in members]
 
     def _settings(self, forest: Forest | None) -> TrainingSettings:
         """Settings of one run, once epochs and batch size are numbers."""

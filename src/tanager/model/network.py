@@ -126,8 +126,7 @@ class Network:
     @cached_property
     def _predictor(self) -> core.Predictor:
         """The compiled form, which is checked once; rows with a code that is unknown or out of range are left to us."""
-        pairs = np.ascontiguousarray(self.layout.pairs, np.int64)
-        return core.Predictor(self.theta, self.log_prior, tuple(self.layout.cpts), pairs)
+        return core.Predictor(self.theta, self.log_prior, tuple(self.layout.cpts), self.layout.parent_sets.pairs)
 
     # The compiled form belongs to the level of instructions of one machine.
     def __getstate__(self) -> dict[str, Any]:
