@@ -1,4 +1,4 @@
-"""The way through the code: how many modules a fit and a prediction go through (docs/architecture.md shows both walks)."""
+"""The way through the code: how many modules a fit and a prediction enter (docs/architecture.md shows both walks)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_prediction(iris):
 
 
 def test_nothing_below_the_estimators_knows_an_estimator():
-    """The import linter keeps scikit-learn out of these layers; this keeps out the estimators' names and shallow copies."""
+    """The import linter keeps scikit-learn out of these layers; this keeps out estimators and shallow copies."""
     below = ("core", "data", "files", "learning", "losses", "model", "structure", "training")
     for path in (path for layer in below for path in (ROOT / layer).rglob("*.py")):
         code = [line for line in path.read_text().splitlines() if "import " in line and ">>>" not in line]
