@@ -62,7 +62,7 @@ View<T> selected_of(nb::handle object, const char* name, const Cpts& cpts) {
     const auto selected = view<T>(object, name, cpts.n_slots());
     for (Index s = 0; s < selected.size; ++s)
         require(cpts.ptr[s] <= selected[s] && selected[s] < cpts.ptr[s + 1], name, " holds ", selected[s],
-                ", which is no candidate of slot ", s);
+                ", which is not a candidate of slot ", s);
     return selected;
 }
 

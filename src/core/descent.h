@@ -50,7 +50,7 @@ struct SortedRows {
     Index n_single;
 };
 
-// What one step goes by.
+// What one step needs.
 struct Descent {
     Index step;  // number of this step, from 1
     double rate;

@@ -36,6 +36,8 @@ class ShortNames(dict[str, Callable[[], Any]]):
         Other words that the option takes, such as "auto".
     others : str
         What else the option takes, for messages.
+    renamed : mapping, optional
+        For words of earlier versions, what to write now.
 
     Examples
     --------
@@ -50,18 +52,22 @@ class ShortNames(dict[str, Callable[[], Any]]):
         method: str,
         also: Sequence[str] = (),
         others: str = "a value",
+        renamed: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(names)
         self.option = option
         self.method = method
         self.also = also
         self.others = others
+        self.renamed = renamed or {}
 
     def resolve(self, value: Any) -> Any:
         """The value a word stands for; a value of the right kind is returned as it is."""
         if not isinstance(value, str):
             self._check_value(value)
             return value
+        if value in self.renamed:
+            raise ValueError(f"{self.option}={value!r} is now {self.renamed[value]}")
         if value not in self:
             check_choice(self.option, value, (*self.also, *self))
             raise ValueError(f"{self.option}={value!r} leaves the choice open, which is not possible here")
@@ -96,11 +102,14 @@ class Options:
     short_names: ClassVar[Mapping[str, ShortNames]] = {}
     """For each field whose value may be a word, what the words stand for."""
 
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """For options of earlier versions, where they are now."""
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         dataclass(frozen=True, repr=False, eq=False)(cls)
         if "__init__" in vars(cls):
-            refuse_unknown = naming_unknown_options(cls.__name__)
+            refuse_unknown = naming_unknown_options(cls.__name__, cls.renamed)
             setattr(cls, "__init__", refuse_unknown(vars(cls)["__init__"]))  # noqa: B010
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -114,7 +123,7 @@ class Options:
 
     def set_params(self, **params: Any) -> Self:
         """Return a copy with other options; nested ones are named as in ``loss__gamma``."""
-        return replace(self, **changed_params(self, params))  # type: ignore[type-var]
+        return replace(self, **changed_params(self, params, self.renamed))  # type: ignore[type-var]
 
     def resolved(self, name: str) -> Any:
         """The value of an option, where it may be given by a word."""
@@ -197,8 +206,9 @@ def changed_params(owner: Any, params: Mapping[str, Any], renamed: Mapping[str, 
             value = names[value]()
         if not isinstance(value, Options):
             wanted = next(iter(inner_params)).partition(_SEPARATOR)[0]
+            having = [word for word, make in names.items() if hasattr(make(), wanted)]
             raise ValueError(
-                f"{outer}={value!r} has no option {wanted!r}: set {outer} to a value that has it{_words(names)}"
+                f"{outer}={value!r} has no option {wanted!r}: set {outer} to a value that has it{_words(having)}"
             )
         changed[outer] = value.set_params(**inner_params)
     return changed
@@ -309,7 +319,7 @@ def _no_such_option(kind: str, name: str, known: Iterable[str], renamed: Mapping
     return f"{kind} has no option {name!r}; {hint}"
 
 
-def _words(names: Mapping[str, Any]) -> str:
+def _words(names: Sequence[str]) -> str:
     return f", such as {', '.join(map(repr, names))}" if names else ""
 
 

@@ -69,7 +69,7 @@ class Moments(NamedTuple):
 
 
 class Descent(NamedTuple):
-    """What one step of Adam on the CPTs goes by."""
+    """What one step of Adam on the CPTs needs."""
 
     step: int  # number of this step, from 1
     last: IntArray  # int64[E]: the step that last gave the candidate's CPT a gradient

@@ -196,7 +196,10 @@ def test_every_point_of_a_grid_can_be_set():
         ({"structure__max_parent": 3}, "Subset has no option 'max_parent'; did you mean 'max_parents'?"),
         ({"parameters__loss__gama": 3.0}, "Hybrid has no option 'gama'; did you mean 'gamma'?"),
         ({"structure__max_parents__x": 3}, "max_parents=8 has no option 'x'"),
-        ({"structure": "auto", "structure__max_parents": 3}, "structure='auto' has no option 'max_parents': .*'all"),
+        (
+            {"structure": "auto", "structure__max_parents": 3},
+            "structure='auto' has no option 'max_parents': .*'subset', 'free'",
+        ),
         ({"structure": [-1, 0], "structure__max_parents": 3}, "has no option 'max_parents': set structure to a value"),
         ({"structure__max_parents": 0}, "max_parents must be a whole number of at least 1, got 0"),
         ({"parameters__loss__gamma": -1.0}, "gamma must be a finite number above 0, got -1.0"),
@@ -259,7 +262,7 @@ NEW_PLACES = {
     "smoothing": ("Counts(smoothing=", "parameters"),
     "base_ridge": ("NaiveBayesStart(ridge=", "parameters"),
     "choose": ("PRESETS['likelihood']", "preset"),
-    "estimator": ("members", "gone"),
+    "estimator": ("members", "part of the ensemble itself"),
     "n_members": ("DisjointTrees(n_members=", "members"),
 }
 

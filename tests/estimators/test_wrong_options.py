@@ -75,7 +75,7 @@ def test_right_options_have_X_read(X, classifier):
 
 
 BINNINGS = "binning must be 'auto', 'mdlp', 'quantile' or 'none', got "
-PARAMETERS = "parameters must be 'auto', 'ml', 'gradient' or a value, got "
+PARAMETERS = r"parameters must be 'auto', 'ml', 'gradient' or a value such as GradientDescent\(\.\.\.\), got "
 SHARED = [
     ({"binning": "halves"}, BINNINGS + "'halves'$"),
     ({"binning": None}, BINNINGS + "None$"),
@@ -193,8 +193,8 @@ MEMBERS = "members must be 'auto', 'searches', 'sampled', 'trees'"
 SEVERAL = [
     ({"members": "forest"}, MEMBERS + " or 'cover', got 'forest'$"),
     ({"members": "tree"}, MEMBERS + r" or 'cover', got 'tree'; did you mean 'trees'\?"),
-    ({"members": None}, MEMBERS + ", 'cover' or a value, got None$"),
-    ({"members": 3}, MEMBERS + ", 'cover' or a value, got 3$"),
+    ({"members": None}, MEMBERS + r", 'cover' or a value such as DisjointTrees\(\.\.\.\), got None$"),
+    ({"members": 3}, MEMBERS + r", 'cover' or a value such as DisjointTrees\(\.\.\.\), got 3$"),
     ({"members": Subset()}, MEMBERS + r".*got Subset\(\)"),
     ({"members": DisjointTrees}, r"members must be a value, got the class itself: write DisjointTrees\(\)"),
     ({"training": "alone"}, "training must be 'auto', 'joint' or 'separate', got 'alone'"),
@@ -278,7 +278,7 @@ def test_a_loss_that_was_not_kept_can_be_given_again(iris):
         (lambda: GradientDescent("hybird"), r"did you mean 'hybrid'\?"),
         (
             lambda: GradientDescent(5),
-            "loss must be 'hybrid', 'nll', 'margin', 'conditional' or a value, got 5",
+            r"loss must be 'hybrid', 'nll', 'margin', 'conditional' or a value such as .* or a function, got 5",
         ),
         (lambda: GradientDescent(Hybrid), r"loss must be a value, got the class itself: write Hybrid\(\)"),
         (lambda: GradientDescent(optimiser="sgd"), "optimiser must be 'selected' or 'dense', got 'sgd'"),

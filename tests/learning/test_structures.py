@@ -463,7 +463,7 @@ def test_every_word_is_tested_above():
 
 MISTAKES = [
     (lambda: as_structure("subst"), "structure must be 'auto', 'none', .* got 'subst'; did you mean 'subset'?"),
-    (lambda: as_structure("greedy-margin"), "structure must be .* did you mean 'greedy'?"),
+    (lambda: as_structure("greedy-margin"), r"structure='greedy-margin' is now GreedySearch\('margin'\)"),
     (lambda: as_structure("auto"), "structure='auto' leaves the choice open, which is not possible here"),
     (lambda: as_structure(Subset), r"structure must be a value, got the class itself: write Subset\(\)"),
     (lambda: as_structure([0.5, 1.0]), "one integer for each feature.* shape \\(2,\\) and type float64"),
@@ -529,7 +529,7 @@ def test_mistakes_are_named_when_a_value_is_made(make, message):
         (lambda: Subset(max_parent=3), "Subset has no option 'max_parent'; did you mean 'max_parents'?"),
         (lambda: Free(ordering="natural"), "Free has no option 'ordering'; there are 'max_parents', 'candidates'"),
         (lambda: NoParents(max_parents=3), "NoParents has no option 'max_parents'"),
-        (lambda: GreedySearch(is_lazy=True), "GreedySearch has no option 'is_lazy'; did you mean 'lazy'?"),
+        (lambda: GreedySearch(is_lazy=True), "GreedySearch has no option 'is_lazy'; it is now lazy"),
     ],
 )
 def test_options_that_a_structure_does_not_have_are_refused(make, message):

@@ -56,7 +56,7 @@ def find_column(encoder: FrameEncoder, key: str | int) -> int:
             raise ValueError(f"there is no column {key!r}: the training frame had no names; use 0 to {n_columns - 1}")
         raise ValueError(f"there is no column {key!r}; the columns are {', '.join(map(repr, encoder.names))}")
     if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
-        raise ValueError(f"a column goes by its name or its number, got {key!r}")
+        raise ValueError(f"a column must be given by its name or its number, got {key!r}")
     if not 0 <= key < n_columns:
         raise ValueError(f"there is no column {key}; columns are numbered 0 to {n_columns - 1}")
     return int(key)

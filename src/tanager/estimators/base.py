@@ -43,7 +43,7 @@ RENAMED = {
         ],
         f"an option of {_TRAINING}",
     ),
-    "estimator": "gone: its options are those of the ensemble itself, and its structure is that of members",
+    "estimator": "part of the ensemble itself: its options are the ensemble's, and its structure that of members",
     "n_members": "an option of members, such as DisjointTrees(n_members=...)",
 }
 """For options of earlier versions, where they are now."""

@@ -57,7 +57,7 @@ class ExplainingMixin:
     encoder_: FrameEncoder
 
     def _networks(self) -> Sequence[Network]:
-        """The networks whose mean log-joint the classifier goes by."""
+        """The networks whose mean log-joint classifies."""
         raise NotImplementedError
 
     def explain(self, x: Any, classes: Sequence[Any] | None = None) -> Any:
@@ -65,7 +65,7 @@ class ExplainingMixin:
 
         Parameters
         ----------
-        x : array-like, Series, table of one row, or mapping
+        x : array-like, Series, frame of one row, or mapping
             One row: ``X[i]``, ``X.iloc[i]``, ``X[i : i + 1]``, or values by column name or number, with all other
             columns unknown.
         classes : (class, class), optional
@@ -87,7 +87,7 @@ class ExplainingMixin:
         Notes
         -----
         The total equals the log-odds of `predict_log_proba` up to the rounding of the latter, about 1e-6, since
-        prediction adds eight tables at a time in single precision. A row with unknown values is split by the chain
+        prediction adds eight CPT lines at a time in single precision. A row with unknown values is split by the chain
         rule: a known feature below an unknown parent gets what it adds to what the features before it told of that
         parent, in an order in which all that is below a feature follows it at once. Unknown features add nothing.
 
@@ -163,10 +163,10 @@ def _read_row(encoder: FrameEncoder, x: Any) -> IntArray:
     elif not hasattr(x, "columns"):
         x = np.asarray(x, dtype=object)
         x = x[None, :] if x.ndim == 1 else x
-    table = as_frame(x)
-    if table.n_rows != 1:
-        raise ValueError(f"one row can be explained at a time, got {table.n_rows}; pass X[i : i + 1] or X.iloc[i]")
-    return encoder.encode(table)[0]
+    frame = as_frame(x)
+    if frame.n_rows != 1:
+        raise ValueError(f"one row can be explained at a time, got {frame.n_rows}; pass X[i : i + 1] or X.iloc[i]")
+    return encoder.encode(frame)[0]
 
 
 def _choose_pair(classes: NDArray[Any], asked: Sequence[Any] | None, scores: FloatArray) -> tuple[int, int]:

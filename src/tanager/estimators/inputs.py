@@ -27,16 +27,16 @@ class Encoded(NamedTuple):
 def encode_training(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, n_threads: int) -> Encoded:
     """Learn bins, categories and classes by the options of an estimator, which stays as it is."""
     scratch = clone(estimator)
-    table = read_rows(scratch, X, y, reset=True)
-    classes, numbers = read_classes(y, table.n_rows)
-    weight, is_used = read_weights(sample_weight, table.n_rows)
-    is_number = ~resolve_categorical(table, estimator.categorical_features)
+    frame = read_rows(scratch, X, y, reset=True)
+    classes, numbers = read_classes(y, frame.n_rows)
+    weight, is_used = read_weights(sample_weight, frame.n_rows)
+    is_number = ~resolve_categorical(frame, estimator.categorical_features)
     is_categorical = np.ones_like(is_number) if estimator.binning == "none" else ~is_number
     binning = make_binning(estimator.binning, numbers, estimator.max_bins, n_threads)
     encoder = FrameEncoder.fit(
-        table, is_categorical, weight, binning, missing=estimator.missing, max_categories=estimator.max_categories
+        frame, is_categorical, weight, binning, missing=estimator.missing, max_categories=estimator.max_categories
     )
-    codes, y_codes = encoder.encode(table, n_threads=n_threads), numbers.astype(np.int64)
+    codes, y_codes = encoder.encode(frame, n_threads=n_threads), numbers.astype(np.int64)
     if weight is not None:
         # Classes that only rows without weight have are left out.
         present, y_codes = np.unique(numbers[is_used], return_inverse=True)
@@ -47,7 +47,7 @@ def encode_training(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | N
 
 
 def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool) -> Frame:
-    """Read X as a table, and set or check the number and the names of the features on the estimator.
+    """Read X as a frame, and set or check the number and the names of the features on the estimator.
 
     ``y`` is only looked at to tell that it was given.
     """
@@ -60,9 +60,9 @@ def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, res
             estimator=estimator,
             input_name="X",
         )
-    table = as_frame(X)
+    frame = as_frame(X)
     validate_data(estimator, X, y, reset=reset, skip_check_array=True)
-    return table
+    return frame
 
 
 def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -76,8 +76,8 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
 def _number_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     if hasattr(y, "to_frame") and str(y.dtype).lower().startswith(("str", "large_string")):
         # The library that owns the text codes it without making an object of each cell.
-        table = as_frame(y.to_frame())
-        levels, codes = table.levels[0], table.columns[0]
+        frame = as_frame(y.to_frame())
+        levels, codes = frame.levels[0], frame.columns[0]
         if levels is not None:
             return _sort_classes(levels.tolist(), codes, object)
     labels = column_or_1d(np.asarray(y), warn=True)
@@ -128,7 +128,7 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> tuple[NDArray[
 
 
 def _is_frame(X: Any) -> bool:
-    """Whether X is a table with columns of its own types, which must not be cast to one."""
+    """Whether X is a frame with columns of its own types, which must not be cast to one."""
     # A lazy frame is asked first, since it warns when it is asked for its columns.
     return hasattr(X, "collect_schema") or (hasattr(X, "columns") and not isinstance(X, np.ndarray))
 

@@ -30,7 +30,7 @@ from tanager.model import PAIR_SCORES, ParentDistribution
 from tanager.structure import ParentSets, maximum_arborescence
 from tanager.structure.covering import covering_paths, disjoint_trees
 
-# Numbers of members, chosen on the CPTs of docs/defaults.md: enough for all pairs of features where these are few.
+# Numbers of members, chosen on the data sets of docs/defaults.md: enough for all pairs of features where these are few.
 _MOST_MEMBERS, _FEWEST_MEMBERS = 30, 4
 _MOST_CPTS = 700
 _LARGEST_SEED = np.iinfo(np.int32).max
@@ -169,6 +169,11 @@ MEMBERS = ShortNames(
     },
     "structures",
     also=(AUTO,),
+    others="a value such as DisjointTrees(...)",
+    renamed={
+        "search": "'searches' or IndependentSearches(structure=...)",
+        "distribution": "'sampled' or SampledStructures(structure=...)",
+    },
 )
 """Members by the words that ensembles take for them."""
 

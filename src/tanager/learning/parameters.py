@@ -55,7 +55,7 @@ from tanager.training.regularisers import (
     Smoothness,
 )
 
-# Lengths of training, chosen on the CPTs of docs/defaults.md: about 40 steps of an epoch, 300 to 2,000 steps in all.
+# Lengths of training, chosen on the data sets of docs/defaults.md: about 40 steps an epoch, 300 to 2,000 steps in all.
 _SMALLEST_BATCH, _LARGEST_BATCH = 16, 1000
 _BATCHES_PER_EPOCH = 40
 _FEWEST_EPOCHS, _MOST_EPOCHS = 10, 500
@@ -225,6 +225,11 @@ class GradientDescent(Options):
     """
 
     short_names: ClassVar = {"loss": LOSSES, "start": STARTS}
+    renamed: ClassVar = {
+        "base_ridge": "start=NaiveBayesStart(ridge=...)",
+        "smoothing": "an option of Counts(smoothing=...)",
+        **{name: f"an option of the loss, such as loss=Hybrid({name}=...)" for name in ("lam", "gamma", "eta")},
+    }
     needs_fixed: ClassVar[bool] = False
 
     loss: Any = "hybrid"
@@ -369,5 +374,11 @@ def _is_given(strength: Any) -> bool:
     return isinstance(strength, bool) or strength != 0
 
 
-PARAMETERS = ShortNames("parameters", {"ml": Counts, "gradient": GradientDescent}, "learn", also=("auto",))
+PARAMETERS = ShortNames(
+    "parameters",
+    {"ml": Counts, "gradient": GradientDescent},
+    "learn",
+    also=("auto",),
+    others="a value such as GradientDescent(...)",
+)
 """Parameters by the words that estimators take for them."""

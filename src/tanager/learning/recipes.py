@@ -60,6 +60,14 @@ STRUCTURES = ShortNames(
     "space",
     also=(AUTO,),
     others="a value such as Subset(...), a list of parents or a ParentSets",
+    renamed={
+        "tree": "ChowLiu(score=...)",
+        "nearest": "Nearest(image_shape=...)",
+        "greedy-conditional": "'greedy' or GreedySearch()",
+        "greedy-margin": "GreedySearch('margin')",
+        "greedy-left-out": "GreedySearch('margin', leave_one_out=True)",
+        "annealed-margin": "'annealed' or AnnealedSearch()",
+    },
 )
 """Structures by the words that estimators take for them; `Nearest` needs an image shape and has none."""
 

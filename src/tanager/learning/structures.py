@@ -82,6 +82,12 @@ class StructureOptions(Options):
 
     is_fixed: ClassVar[bool] = False
     may_have_cycles: ClassVar[bool] = False
+    renamed: ClassVar = {
+        "screening": "an option of candidates=Screened(score=...)",
+        "free": "an option of Free(forest=...)",
+        "is_lazy": "lazy",
+        "leaves_out": "leave_one_out",
+    }
 
     @property
     def forest(self) -> Forest | None:
@@ -164,6 +170,8 @@ CANDIDATES = ShortNames(
     "candidates",
     {"random": RandomCandidates, "screened": Screened, "mixed": lambda: Screened(random_share=0.5)},
     "choose",
+    others="Screened(...)",
+    renamed={"all": "max_parents=None, which takes all other features"},
 )
 """Ways to choose candidates, by the words that structures take for them."""
 

@@ -141,5 +141,6 @@ LOSSES = ShortNames(
     "loss",
     {"hybrid": Hybrid, "nll": NegativeLogLikelihood, "margin": Margin, "conditional": ConditionalLikelihood},
     method="__call__",
+    others="a value such as Hybrid(...) or a function",
 )
 """Losses by their short names."""

@@ -27,7 +27,7 @@ class LogAverage:
     Attributes
     ----------
     members : tuple of Network
-    CPTs : CPTs
+    cpts : Cpts
         One slot for each distinct combination of child and parents among the members.
     theta : float32 array
         Summed and scaled CPTs.

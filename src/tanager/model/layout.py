@@ -34,7 +34,7 @@ class Layout:
     Attributes
     ----------
     parent_sets : ParentSets
-    CPTs : CPTs
+    cpts : Cpts
         Child, parent and offset of every CPT, as arrays for the kernels.
     n_classes : int
     n_members : int

@@ -23,7 +23,7 @@ from tanager.structure import NO_PARENT, ParentSets, dependence_order, depth_fir
 
 @dataclass(frozen=True)
 class Network:
-    """A TAN classifier over codes: class prior, parents and conditional probability CPTs.
+    """A TAN classifier over codes: class prior, parents and CPTs.
 
     Attributes
     ----------
