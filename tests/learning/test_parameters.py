@@ -118,7 +118,8 @@ class TestOptionsOfGradientDescent:
 
     @pytest.mark.parametrize("bad", [None, 3, Hybrid, Margin, [Hybrid()]])
     def test_loss(self, bad):
-        message = r"^loss must be ('hybrid', 'nll', 'margin', 'conditional' or a value such as .* or a function, got |a value, got the class itself)"
+        words = "'hybrid', 'nll', 'margin', 'conditional' or a value such as .* or a function, got "
+        message = rf"^loss must be ({words}|a value, got the class itself)"
         with pytest.raises(ValueError, match=message):
             GradientDescent(bad)
 
