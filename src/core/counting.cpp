@@ -8,6 +8,8 @@ namespace tanager {
 
 namespace {
 
+constexpr double least_information = 1e-12;  // nats
+
 double x_log_x(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
 
 // Conditional mutual information of one array of counts [x_j, x_i, c], times the total count.
@@ -109,7 +111,9 @@ void pair_information(Index lo, Index hi, const Codes& columns, View<const Index
                             even[static_cast<Index>(x_j[n]) * stride + with_class[n]] += weight[n];
                 }
                 for (Index k = 0; k < size; ++k) even[k] += odd[k];
-                const double found = information_of(even.data(), cards[j], cards[i]) / total;
+                // What is below rounding is nothing, so that ties between such pairs do not depend on the machine.
+                const double sum = information_of(even.data(), cards[j], cards[i]) / total;
+                const double found = sum > least_information ? sum : 0.0;
                 information(i, j) = found;
                 information(j, i) = found;
             }
