@@ -340,7 +340,7 @@ def test_candidates_must_be_of_their_slot(name, slot, candidate):
 @pytest.mark.parametrize("name", ["move_scores", "anneal"])
 @pytest.mark.parametrize("candidate", [-1, 3, 8, 10**9])
 def test_selected_candidates_must_be_of_their_slots(name, candidate):
-    with pytest.raises(ValueError, match=f"selected holds {candidate}, which is no candidate of slot 1"):
+    with pytest.raises(ValueError, match=f"selected holds {candidate}, which is not a candidate of slot 1"):
         Call(name).run(selected=np.array([0, candidate, 8, 12]))
 
 

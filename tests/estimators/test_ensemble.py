@@ -291,7 +291,7 @@ def test_members_that_may_have_cycles_are_not_calibrated(make, structure):
 @pytest.mark.parametrize(
     ("option", "place"),
     [
-        *(("estimator", "options are those of the ensemble itself"), ("n_members", r"DisjointTrees\(n_members=...\)")),
+        *(("estimator", "its options are the ensemble.s"), ("n_members", r"DisjointTrees\(n_members=...\)")),
         *(("epochs", r"GradientDescent\(...\)"), ("candidates", r"Free\(candidates=...\)")),
         *(("screening", r"Screened\(score=...\)"), ("max_parents", r"Subset\(max_parents=...\)")),
     ],
