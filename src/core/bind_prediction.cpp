@@ -258,6 +258,32 @@ void bind_prediction(nb::module_& m) {
             widen_codes(lo, hi, x, of_pairs, sizes, {array.data(), out.width});
         },
         nb::arg("lo"), nb::arg("hi"), nb::arg("codes"), nb::arg("pairs"), nb::arg("cards"), nb::arg("wide"));
+    m.def(
+        "group_codes",
+        [](Index lo, Index hi, nb::handle codes, nb::handle of_value, nb::handle start, nb::handle cards,
+           nb::handle wide) {
+            const auto sizes = view<const Index>(cards, "cards");
+            const Groups groups{view<const Index>(of_value, "of_value"), view<const Index>(start, "start"), sizes};
+            require_rising(groups.start, "start");
+            require(groups.start.size == sizes.size + 1 && groups.start[sizes.size] == groups.of_value.size,
+                    "start does not fit cards and of_value");
+            Index most = 1;
+            for (Index i = 0; i < sizes.size; ++i) {
+                require_below(groups.of_value.slice(groups.start[i], groups.start[i + 1]), sizes[i], "of_value");
+                most = std::max({most, sizes[i], groups.start[i + 1] - groups.start[i]});
+            }
+            const Codes x = codes_of(codes, "codes", sizes.size);
+            const Codes out = codes_of(wide, "wide", 2 * sizes.size);
+            WritableArray array;
+            require(nb::try_cast<WritableArray>(wide, array, false), "wide must be an array that can be written to");
+            require(out.rows == x.rows, "wide must have ", x.rows, " rows, not ", out.rows);
+            require(static_cast<std::uint64_t>(most) <= out.largest(), "wide must have numbers up to ", most);
+            require_range(lo, hi, x.rows);
+            nb::gil_scoped_release release;
+            group_codes(lo, hi, x, groups, {array.data(), out.width});
+        },
+        nb::arg("lo"), nb::arg("hi"), nb::arg("codes"), nb::arg("of_value"), nb::arg("start"), nb::arg("cards"),
+        nb::arg("wide"));
 }
 
 }  // namespace tanager

@@ -5,6 +5,7 @@ namespace tanager {
 
 void bind_counting(nb::module_& m);
 void bind_discretising(nb::module_& m);
+void bind_effects(nb::module_& m);
 void bind_moves(nb::module_& m);
 void bind_prediction(nb::module_& m);
 void bind_training(nb::module_& m);
@@ -20,6 +21,7 @@ TANAGER_MODULE(TANAGER_CORE) {
     nanobind::set_leak_warnings(false);  // a classifier that lives until Python ends is not a leak
     tanager::bind_counting(m);
     tanager::bind_discretising(m);
+    tanager::bind_effects(m);
     tanager::bind_moves(m);
     tanager::bind_prediction(m);
     tanager::bind_training(m);

@@ -36,6 +36,19 @@ class QuantileBinning:
         return [quantile_cuts(values, sample_weight, self.max_bins) for values in columns]
 
 
+@dataclass(frozen=True)
+class FineBinning:
+    """Many cuts, half of them at quantiles and half evenly spaced, at most about `max_bins` bins (see `fine_cuts`)."""
+
+    max_bins: int
+
+    def __call__(
+        self, columns: Sequence[NDArray[Any]], sample_weight: NDArray[np.float64] | None
+    ) -> list[NDArray[np.float64]]:
+        """Return the cuts of every column."""
+        return [fine_cuts(values, sample_weight, self.max_bins) for values in columns]
+
+
 def quantile_cuts(
     values: NDArray[Any], sample_weight: NDArray[np.float64] | None, max_bins: int
 ) -> NDArray[np.float64]:
@@ -79,6 +92,36 @@ def quantile_cuts(
     lower = (upper - 1).clip(min=0)
     is_lower_nearer = targets - scaled[lower] <= np.abs(scaled[upper] - targets)
     gaps = np.unique(np.where(is_lower_nearer, lower, upper))
+    return midpoints(distinct[gaps], distinct[gaps + 1])
+
+
+def fine_cuts(values: NDArray[Any], sample_weight: NDArray[np.float64] | None, max_bins: int) -> NDArray[np.float64]:
+    """Cut a numeric column into about `max_bins` bins, some of about equal weight and some of equal width.
+
+    With at most `max_bins` distinct values each gets a bin of its own, and so does a value that many rows have.
+
+    Examples
+    --------
+    >>> fine_cuts(np.array([0.0] * 50 + [1.0, 2.0, 3.0, 4.0, 5.0, 60.0]), None, max_bins=4)
+    array([ 0.5,  3.5, 32.5])
+    """
+    check_max_bins(max_bins)
+    distinct, weight = distinct_values(values, sample_weight)
+    n_gaps = distinct.size - 1
+    if n_gaps < 1 or max_bins == 1:
+        return np.empty(0)
+    if n_gaps < max_bins:
+        return midpoints(distinct[:-1], distinct[1:])
+    half = max(max_bins // 2, 2)
+    is_heavy = weight * max_bins > 2 * weight.sum()
+    light_below = np.cumsum(np.where(is_heavy, 0.0, weight))
+    targets = np.arange(1, half) * light_below[-1] / half
+    heavy = np.flatnonzero(is_heavy)
+    even = np.linspace(distinct[0], distinct[-1], half + 1)[1:-1]
+    gaps = np.concatenate(
+        [np.searchsorted(light_below, targets), heavy - 1, heavy, np.searchsorted(distinct, even) - 1]
+    )
+    gaps = np.unique(gaps[(gaps >= 0) & (gaps < n_gaps)])
     return midpoints(distinct[gaps], distinct[gaps + 1])
 
 

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from tanager import core
 from tanager.data.binning import (
     Binning,
+    FineBinning,
     QuantileBinning,
     check_max_bins,
     check_sample_weight,
@@ -163,10 +164,11 @@ _QUANTILES = 4
 _GLANCE = 1000  # rows that mostly show that there are many values
 
 
-BINNINGS = ("auto", "mdlp", "quantile", "none")
+BINNINGS = ("auto", "mdlp", "quantile", "fine", "none")
 """Words for ways of cutting; with "none" every number is a category."""
 
 _QUANTILE_BINS = 10  # of a column that is cut at quantiles
+_FINE_BINS = 64
 
 
 @dataclass(frozen=True)
@@ -212,5 +214,7 @@ def make_binning(name: str, labels: NDArray[Any], max_bins: int | None, n_thread
     """The way of cutting numeric columns that a word of `BINNINGS` stands for, given the classes of the rows."""
     if name in ("quantile", "none"):
         return QuantileBinning(_QUANTILE_BINS if max_bins is None else max_bins)
+    if name == "fine":
+        return FineBinning(_FINE_BINS if max_bins is None else max_bins)
     mdlp = MDLPBinning(labels, max_bins=max_bins, n_threads=n_threads)
     return MixedBinning(mdlp) if name == "auto" else mdlp

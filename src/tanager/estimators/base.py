@@ -58,7 +58,7 @@ class TANBase(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
     categorical_features: Any
     binning: str
     max_bins: int | None
-    max_categories: int | None
+    max_categories: int | str | None
     missing: str
     calibrate: bool | str
     random_state: Any
@@ -117,8 +117,9 @@ class TANBase(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
         check_choice("missing", self.missing, ("value", "ignore"))
         check_choice("calibrate", self.calibrate, ("auto", True, False))
         for name, least in {"max_bins": 1, "max_categories": 2}.items():
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name), least)
+            value = getattr(self, name)
+            if value is not None and not (name == "max_categories" and isinstance(value, str) and value == "auto"):
+                check_count(name, value, least)
         if not isinstance(self.verbose, bool):
             check_count("verbose", self.verbose, 0)
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):

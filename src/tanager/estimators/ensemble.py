@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from tanager._options import ShortNames, check_choice, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
-from tanager.estimators.inputs import Encoded, encode_training
+from tanager.estimators.inputs import Encoded, TrainingData
 from tanager.estimators.tan import TANClassifier
 from tanager.learning import (
     MEMBERS,
@@ -23,10 +23,13 @@ from tanager.learning import (
     Members,
     NoParents,
     Parameters,
+    Rows,
+    as_parameters,
     as_structure,
     calibrated,
     choose,
     ensemble_recipes_for,
+    worth_trying,
 )
 from tanager.learning.members import Learned
 from tanager.model import LogAverage, Network, average_networks
@@ -46,7 +49,8 @@ class TANEnsembleClassifier(TANBase):
         Where the structures of the members come from. Words stand for the values of `tanager.learning` with their
         defaults.
 
-        - "auto": as "trees", or a single naive Bayes classifier where that is better on held-out rows.
+        - "auto": as "trees", with pairs of features that add most to the features alone, or a single classifier
+          without parents, whichever is better on held-out rows.
         - "trees", `DisjointTrees`: the best tree of pairs of features, the best one of the pairs left, and so on.
         - "cover", `CoveringPaths`: paths through all features that share no pair of them; nothing is searched.
         - "searches", `IndependentSearches`: each member searches for itself, with a seed of its own.
@@ -100,9 +104,9 @@ class TANEnsembleClassifier(TANBase):
         training: Literal["auto", "joint", "separate"] = "auto",
         combine: Literal["log", "probability"] = "log",
         categorical_features: Any = "from_dtype",
-        binning: Literal["auto", "mdlp", "quantile", "none"] = "auto",
+        binning: Literal["auto", "mdlp", "quantile", "fine", "none"] = "auto",
         max_bins: int | None = None,
-        max_categories: int | None = 64,
+        max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
         calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
@@ -136,17 +140,25 @@ class TANEnsembleClassifier(TANBase):
         self
         """
         recipes = self._check()
-        encoded = encode_training(self, X, y, sample_weight, self._n_threads())
-        context = Context(encoded.rows, self._n_threads(), self.verbose)
+        data = TrainingData(self, X, y, sample_weight, self._n_threads())
         split_seed, seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
         calibrate = self.calibrate if self.combine == "log" else False
+
+        def is_fine(recipe: EnsembleRecipe) -> bool:
+            return as_parameters(recipe.parameters).is_fine
+
+        def parts_of(recipe: EnsembleRecipe) -> list[tuple[Context, Rows]]:
+            return data.parts(split_seed, is_fine=is_fine(recipe))
 
         def learn(recipe: EnsembleRecipe, part: Context) -> Any:
             return average_networks([member.fitted.network for member in recipe.learn(part, seed)]).log_joint
 
-        choice = choose(recipes, learn, context, calibrate=calibrate, seed=split_seed)
+        recipes = worth_trying(recipes, data.encoded(is_fine=is_fine(next(iter(recipes.values())))).rows)
+        recipes = {name: each.tuned(data.context(is_fine=is_fine(each)), seed) for name, each in recipes.items()}
+        choice = choose(recipes, learn, parts_of, calibrate=calibrate, verbose=self.verbose)
         recipe = recipes[choice.name]
-        learned = recipe.learn(context, seed)
+        encoded = data.encoded(is_fine=is_fine(recipe))
+        learned = recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
         networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
         members = [self._member(encoded, *each) for each in zip(learned, networks, strict=True)]
         self._keep(

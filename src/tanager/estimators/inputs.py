@@ -12,7 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from tanager.data import Frame, FrameEncoder, as_frame, make_binning, resolve_categorical
-from tanager.learning import Rows
+from tanager.learning import Context, Part, Rows, hold_out
+
+_COARSE_CATEGORIES, _FINE_CATEGORIES = 64, 1_000  # values of a category, by default
 
 
 class Encoded(NamedTuple):
@@ -24,26 +26,89 @@ class Encoded(NamedTuple):
     feature_names: NDArray[Any] | None  # only if X has column names that are all text
 
 
-def encode_training(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, n_threads: int) -> Encoded:
-    """Learn bins, categories and classes by the options of an estimator, which stays as it is."""
-    scratch = clone(estimator)
-    frame = read_rows(scratch, X, y, reset=True)
-    classes, numbers = read_classes(y, frame.n_rows)
-    weight, is_used = read_weights(sample_weight, frame.n_rows)
-    is_number = ~resolve_categorical(frame, estimator.categorical_features)
-    is_categorical = np.ones_like(is_number) if estimator.binning == "none" else ~is_number
-    binning = make_binning(estimator.binning, numbers, estimator.max_bins, n_threads)
-    encoder = FrameEncoder.fit(
-        frame, is_categorical, weight, binning, missing=estimator.missing, max_categories=estimator.max_categories
-    )
-    codes, y_codes = encoder.encode(frame, n_threads=n_threads), numbers.astype(np.int64)
-    if weight is not None:
-        # Classes that only rows without weight have are left out.
-        present, y_codes = np.unique(numbers[is_used], return_inverse=True)
-        classes, codes, weight = classes[present], codes[is_used], weight[is_used]
-    cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(is_number)
-    rows = Rows(codes, y_codes.astype(np.int64, copy=False), weight, cards, len(classes), n_ordered)
-    return Encoded(rows, classes, encoder, getattr(scratch, "feature_names_in_", None))
+class TrainingData:
+    """X, y and weights of a fit, read once, and encoded by the options of an estimator, which stays as it is."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, n_threads: int) -> None:
+        scratch = clone(estimator)
+        self._estimator, self._n_threads = estimator, n_threads
+        self._frame = read_rows(scratch, X, y, reset=True)
+        self._classes, self._numbers = read_classes(y, self._frame.n_rows)
+        self._weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
+        self._is_number = ~resolve_categorical(self._frame, estimator.categorical_features)
+        self._feature_names = getattr(scratch, "feature_names_in_", None)
+        self._encoded: dict[str, Encoded] = {}
+        self._contexts: dict[str, Context] = {}
+        self._splits: list[tuple[Part, Part]] | None = None
+        self._parts: dict[str, list[tuple[Context, Rows]]] = {}
+
+    def encoded(self, *, is_fine: bool) -> Encoded:
+        """Learn bins and categories and encode the rows; ``is_fine`` says how numbers are cut by default."""
+        binning = self._binning(is_fine)
+        if binning not in self._encoded:
+            self._encoded[binning] = self._encode(binning)
+        return self._encoded[binning]
+
+    def context(self, *, is_fine: bool) -> Context:
+        """The encoded rows with what recipes ask of them; always the same for the same bins."""
+        binning = self._binning(is_fine)
+        if binning not in self._contexts:
+            rows = self.encoded(is_fine=is_fine).rows
+            self._contexts[binning] = Context(rows, self._n_threads, self._estimator.verbose)
+        return self._contexts[binning]
+
+    def parts(self, seed: int, *, is_fine: bool) -> list[tuple[Context, Rows]]:
+        """Rows to learn from and rows to judge by; bins and categories are those of the former alone.
+
+        There are none if there are fewer than two rows.
+        """
+        binning, rows = self._binning(is_fine), self.encoded(is_fine=is_fine).rows
+        if rows.n_counted < 2:
+            return []
+        if self._splits is None:
+            self._splits = hold_out(rows, seed)
+        if binning not in self._parts:
+            self._parts[binning] = [self._part(rows, binning, *split) for split in self._splits]
+        return self._parts[binning]
+
+    def _part(self, rows: Rows, binning: str, kept: Part, held: Part) -> tuple[Context, Rows]:
+        of_kept = np.zeros(self._frame.n_rows)
+        used = np.arange(self._frame.n_rows)[self._is_used]
+        of_kept[used[kept.rows]] = rows.take_part(kept).full_weight()
+        encoder = self._fit_encoder(binning, of_kept)
+        codes = encoder.encode(self._frame, n_threads=self._n_threads)[self._is_used]
+        own = rows._replace(
+            codes=codes, cards=encoder.cards.astype(np.int64), n_ordered=encoder.n_ordered(self._is_number)
+        )
+        return Context(own.take_part(kept), self._n_threads), own.take_part(held)
+
+    def _binning(self, is_fine: bool) -> str:
+        given: str = self._estimator.binning
+        return "fine" if given == "auto" and is_fine else given
+
+    def _encode(self, binning: str) -> Encoded:
+        numbers, weight = self._numbers, self._weight
+        encoder = self._fit_encoder(binning, weight)
+        codes, classes = encoder.encode(self._frame, n_threads=self._n_threads), self._classes
+        y_codes = numbers.astype(np.int64)
+        if weight is not None:
+            # Classes that only rows without weight have are left out.
+            present, y_codes = np.unique(numbers[self._is_used], return_inverse=True)
+            classes, codes, weight = classes[present], codes[self._is_used], weight[self._is_used]
+        cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(self._is_number)
+        rows = Rows(codes, y_codes.astype(np.int64, copy=False), weight, cards, len(classes), n_ordered)
+        return Encoded(rows, classes, encoder, self._feature_names)
+
+    def _fit_encoder(self, binning: str, weight: NDArray[np.float64] | None) -> FrameEncoder:
+        estimator = self._estimator
+        is_categorical = np.ones_like(self._is_number) if binning == "none" else ~self._is_number
+        cut = make_binning(binning, self._numbers, estimator.max_bins, self._n_threads)
+        most = estimator.max_categories
+        if isinstance(most, str):
+            most = _FINE_CATEGORIES if binning == "fine" else _COARSE_CATEGORIES
+        return FrameEncoder.fit(
+            self._frame, is_categorical, weight, cut, missing=estimator.missing, max_categories=most
+        )
 
 
 def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool) -> Frame:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._options import ShortNames, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.base import RENAMED, TANBase
-from tanager.estimators.inputs import Encoded, encode_training
+from tanager.estimators.inputs import Encoded, TrainingData
 from tanager.estimators.plotting import PlottingMixin
 from tanager.estimators.sampling import SamplingMixin
 from tanager.learning import (
@@ -23,11 +23,14 @@ from tanager.learning import (
     Fitted,
     Parameters,
     Recipe,
+    Rows,
     Structure,
+    as_parameters,
     as_structure,
     calibrated,
     choose,
     recipes_for,
+    worth_trying,
 )
 from tanager.model import Network, ParentDistribution
 from tanager.structure import ParentSets
@@ -64,19 +67,23 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
 
         - "auto": as the chosen preset says, or ``GradientDescent()`` where a structure is given.
         - "ml", `Counts`: maximum likelihood in closed form, for structures that are fixed.
+        - "penalised", `PenalisedLikelihood`: the optimum of the conditional likelihood with a penalty that keeps
+          neighbouring bins alike, for structures that are fixed.
         - "gradient", `GradientDescent`: gradient descent on a loss, with the structure where that leaves a choice.
     categorical_features : None, "from_dtype" or array-like, default="from_dtype"
         Columns to take as categories: a boolean mask, positions or names, as in scikit-learn's histogram gradient
         boosting. "from_dtype" takes the columns of category, text and boolean type. Other columns are numbers.
-    binning : {"auto", "mdlp", "quantile", "none"}, default="auto"
-        How numbers are cut into bins: where the classes change ("mdlp", see `MDLPDiscretizer`), at quantiles, or not at
-        all, so that each number is a category. "auto" is "mdlp", but columns of at most 10 distinct values keep them
-        all, and columns that it leaves whole are cut at quartiles.
+    binning : {"auto", "mdlp", "quantile", "fine", "none"}, default="auto"
+        How numbers are cut into bins: where the classes change ("mdlp", see `MDLPDiscretizer`), at quantiles, finely,
+        or not at all, so that each number is a category. "auto" is "fine" for `PenalisedLikelihood`; for other
+        parameters it is "mdlp", but columns of at most 10 distinct values keep them all, and columns that it leaves
+        whole are cut at quartiles.
     max_bins : int or None, default=None
-        Largest number of bins of a numeric column; None is no limit for "auto" and "mdlp" and 10 for "quantile".
-    max_categories : int or None, default=64
+        Largest number of bins of a numeric column; None is no limit for "mdlp", 10 for "quantile" and 64 for "fine".
+    max_categories : int, None or "auto", default="auto"
         Largest number of values of a category; the rarest beyond it are pooled into one value. None is no limit; CPTs
-        grow with the product of the numbers of values of a feature and its parent.
+        grow with the product of the numbers of values of a feature and its parent. "auto" is 64, or 1,000 where values
+        of parents are grouped (`PenalisedLikelihood`).
     missing : {"value", "ignore"}, default="value"
         How missing cells (NaN, None) of the training rows are taken: as a value of their own in the columns that have
         some, or as unknown, so that they are left out of the counts and of the gradient. In prediction, missing cells
@@ -162,9 +169,9 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         parameters: str | Parameters = "auto",
         *,
         categorical_features: Any = "from_dtype",
-        binning: Literal["auto", "mdlp", "quantile", "none"] = "auto",
+        binning: Literal["auto", "mdlp", "quantile", "fine", "none"] = "auto",
         max_bins: int | None = None,
-        max_categories: int | None = 64,
+        max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
         calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
@@ -199,16 +206,24 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         self
         """
         recipes = self._check()
-        encoded = encode_training(self, X, y, sample_weight, self._n_threads())
-        context = Context(encoded.rows, self._n_threads(), self.verbose)
+        data = TrainingData(self, X, y, sample_weight, self._n_threads())
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+        def is_fine(recipe: Recipe) -> bool:
+            return as_parameters(recipe.parameters).is_fine
+
+        def parts_of(recipe: Recipe) -> list[tuple[Context, Rows]]:
+            return data.parts(seed + 1, is_fine=is_fine(recipe))
 
         def learn(recipe: Recipe, part: Context) -> Any:
             return recipe.learn(part, seed).network.log_joint
 
-        choice = choose(recipes, learn, context, calibrate=self.calibrate, seed=seed)
+        recipes = worth_trying(recipes, data.encoded(is_fine=is_fine(next(iter(recipes.values())))).rows)
+        recipes = {name: each.tuned(data.context(is_fine=is_fine(each)), seed) for name, each in recipes.items()}
+        choice = choose(recipes, learn, parts_of, calibrate=self.calibrate, verbose=self.verbose)
         recipe = recipes[choice.name]
-        fitted = recipe.learn(context, seed)
+        encoded = data.encoded(is_fine=is_fine(recipe))
+        fitted = recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
         (network,), temperature = calibrated([fitted.network], choice, self.calibrate)
         used = recipe.used(encoded.rows.n_counted)
         return self._keep_fitted(encoded, fitted._replace(network=network), choice.to_dict(temperature), used)
@@ -231,8 +246,10 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         True
         """
         recipes = self._check()
-        context = Context(encode_training(self, X, y, sample_weight, self._n_threads()).rows, self._n_threads())
-        return context.rows.n_bytes + max(recipe.memory_needed(context) for recipe in recipes.values())
+        data = TrainingData(self, X, y, sample_weight, self._n_threads())
+        contexts = [data.context(is_fine=as_parameters(each.parameters).is_fine) for each in recipes.values()]
+        needed = [each.memory_needed(context) for each, context in zip(recipes.values(), contexts, strict=True)]
+        return max(context.rows.n_bytes for context in contexts) + max(needed)
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each row together with each class, shape (N, C)."""

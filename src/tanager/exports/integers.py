@@ -220,7 +220,7 @@ def _network_terms(network: Network) -> list[Term]:
     terms = {}
     for i in order.tolist():
         j = int(network.parents[i])
-        log_table = network.layout.cpt(network.theta, i).astype(np.float64)
+        log_table = network.expanded.layout.cpt(network.expanded.theta, i).astype(np.float64)
         if is_network:
             table = np.exp(log_table)
             marginal[i] = table[0] if j < 0 else np.einsum("pc,pic->ic", marginal[j], table)

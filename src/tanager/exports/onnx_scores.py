@@ -11,7 +11,7 @@ import numpy as np
 
 from tanager._types import Cpts, FloatArray, IntArray
 from tanager.exports.onnx_graph import GraphWriter
-from tanager.model import LogAverage, Network
+from tanager.model import Groups, LogAverage, Network
 from tanager.structure import topological_order
 
 # Log of zero, but finite: minus infinity minus itself would not be a number.
@@ -34,11 +34,11 @@ def write_network(graph: GraphWriter, codes: Codes, network: Network) -> str:
     if network.has_pairs:
         return _write_open_lines(graph, codes, network)
     if not network.is_bayesian_network:
-        return _write_lines(graph, codes, network.layout.cpts, network.theta, network.log_prior)
+        return _write_network_lines(graph, codes, network)
     exact, lines = graph.branch(), graph.branch()
     results = (
         _write_messages(exact, codes, network),
-        _write_lines(lines, codes, network.layout.cpts, network.theta, network.log_prior),
+        _write_network_lines(lines, codes, network),
     )
     return graph.choose(codes.any_unknown, (exact, lines), results)
 
@@ -51,23 +51,30 @@ def write_average(graph: GraphWriter, codes: Codes, average: LogAverage) -> str:
     each = [
         _write_messages(exact, codes, network)
         if network.is_bayesian_network
-        else _write_lines(exact, codes, network.layout.cpts, network.theta, network.log_prior)
+        else _write_network_lines(exact, codes, network)
         for network in average.members
     ]
     results = (
         exact.mean(*each),
-        _write_lines(lines, codes, average.cpts, average.theta, average.log_prior),
+        _write_lines(lines, codes, average.cpts, average.theta, average.log_prior, average.groups),
     )
     return graph.choose(codes.any_unknown, (exact, lines), results)
 
 
-def _write_lines(graph: GraphWriter, codes: Codes, tables: Cpts, theta: FloatArray, log_prior: FloatArray) -> str:
+def _write_network_lines(graph: GraphWriter, codes: Codes, network: Network) -> str:
+    layout = network.layout
+    return _write_lines(graph, codes, layout.cpts, network.theta, network.log_prior, layout.groups)
+
+
+def _write_lines(
+    graph: GraphWriter, codes: Codes, tables: Cpts, theta: FloatArray, log_prior: FloatArray, groups: Groups | None
+) -> str:
     """Sum of CPT rows; an unknown value reads a row of zeros after the last CPT."""
     n_features, n_classes = len(codes.cards), len(log_prior)
     size = int(tables.offset[-1])
     arena = np.concatenate([theta[:size].reshape(-1, n_classes), np.zeros((1, n_classes), np.float32)])
     child, parent = tables.child, tables.parent
-    has_parent = parent < n_features
+    has_parent = parent < len(tables.cards) - 1
     # A feature without an extra parent reads its own code instead, times zero.
     parent = np.where(has_parent, parent, child)
     stride = np.where(has_parent, tables.cards[child], 0)
@@ -75,14 +82,23 @@ def _write_lines(graph: GraphWriter, codes: Codes, tables: Cpts, theta: FloatArr
     def gather(name: str, features: IntArray) -> str:
         return graph.add("Gather", name, graph.constant(features.astype(np.int64)), axis=1)
 
-    line = graph.add("Mul", gather(codes.name, parent), graph.constant(stride.astype(np.int64)))
+    columns = codes.name if groups is None else _write_groups(graph, codes, groups)
+    line = graph.add("Mul", gather(columns, parent), graph.constant(stride.astype(np.int64)))
     line = graph.add("Add", line, gather(codes.name, child))
     line = graph.add("Add", line, graph.constant(tables.offset[:-1].astype(np.int64) // n_classes))
-    is_unknown = graph.add("Or", gather(codes.is_unknown, child), gather(codes.is_unknown, parent))
+    is_unknown = graph.add("Or", gather(codes.is_unknown, child), gather(codes.is_unknown, parent % n_features))
     line = graph.add("Where", is_unknown, graph.constant(np.array(len(arena) - 1, np.int64)), line)
     terms = graph.cast(graph.add("Gather", graph.constant(arena), line, axis=0), np.float64)
     total = graph.add("ReduceSum", terms, graph.constant(np.array([1], np.int64)), keepdims=0)
     return graph.add("Add", total, graph.constant(np.asarray(log_prior, np.float64)))
+
+
+def _write_groups(graph: GraphWriter, codes: Codes, groups: Groups) -> str:
+    """The codes followed by the groups of the values, int64[N, 2 D]; an unknown value has any group."""
+    highest = graph.constant(np.array(codes.cards, np.int64) - 1)
+    place = graph.add("Add", graph.add("Min", codes.name, highest), graph.constant(groups.start[:-1].astype(np.int64)))
+    found = graph.add("Gather", graph.constant(groups.of_value.astype(np.int64)), place, axis=0)
+    return graph.add("Concat", codes.name, found, axis=1)
 
 
 def _write_open_lines(graph: GraphWriter, codes: Codes, network: Network) -> str:

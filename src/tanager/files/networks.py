@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tanager._types import FloatArray, IntArray
 from tanager.files.container import Arrays
 from tanager.files.header import Fields, shortened
-from tanager.model import Layout, Network, ParentDistribution, make_layout
+from tanager.model import Groups, Layout, Network, ParentDistribution, make_groups, make_layout
 from tanager.structure import ParentSets, extra_parents_of
 
 RECORDS = ("history", "parent_path")
@@ -47,6 +47,7 @@ def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, N
     arrays = {
         f"{name}.parents": network.parents,
         **_pack_pairs(name, network.layout.parent_sets),
+        **_pack_groups(name, network.layout.groups),
         f"{name}.theta": network.theta[: network.layout.size],
         f"{name}.log_prior": network.log_prior,
         f"{name}.phi": member.distribution.phi,
@@ -69,7 +70,7 @@ def unpack_network(
     parents = arrays.take(f"{name}.parents", "int64", length=n_features)
     pairs = _unpack_pairs(arrays, name)
     kept = ParentSets(np.arange(n_features + 1), parents, None, pairs)
-    own = make_layout(kept, cards, n_classes)
+    own = make_layout(kept, cards, n_classes, groups=_unpack_groups(arrays, name, cards))
     theta = np.zeros(_checked_arena_size(own, arrays, f"{name}.theta"), np.float32)
     theta[: own.size] = arrays.take(f"{name}.theta", "float32", length=own.size)
     log_prior = arrays.take(f"{name}.log_prior", "float64", length=n_classes)
@@ -115,11 +116,28 @@ def _unpack_pairs(arrays: Arrays, name: str) -> NDArray[np.int64]:
     return pairs.reshape(-1, 2)
 
 
+def _pack_groups(name: str, groups: Groups | None) -> dict[str, NDArray[Any]]:
+    """Groups of values, if there are any."""
+    return {} if groups is None else {f"{name}.groups": groups.of_value}
+
+
+def _unpack_groups(arrays: Arrays, name: str, cards: IntArray) -> Groups | None:
+    if f"{name}.groups" not in arrays.names:
+        return None
+    maps = np.split(arrays.take(f"{name}.groups", "int64", length=int(cards.sum())), np.cumsum(cards)[:-1])
+    for feature, each in enumerate(maps):
+        if not np.array_equal(np.unique(each), np.arange(each.max() + 1)):
+            raise ValueError(f"array '{name}.groups' must number the groups of feature {feature} from 0 on")
+    return make_groups(maps)
+
+
 def _checked_arena_size(layout: Layout, arrays: Arrays, name: str) -> int:
     """Number of entries to allocate for the CPTs, after checking that the file has as many."""
     # In Python integers: a product of large numbers of values might overflow in an array.
     cards, n_classes = layout.cards.tolist(), layout.n_classes
-    cards += [cards[a] * cards[b] for a, b in layout.pairs.tolist()] + [1]
+    cards += [cards[a] * cards[b] for a, b in layout.pairs.tolist()]
+    cards += [] if layout.groups is None else layout.groups.cards.tolist()
+    cards += [1]
     size = sum(cards[j] * cards[i] * n_classes for i, j in enumerate(layout.cpts.parent.tolist()))
     if arrays.size_of(name) != size:
         raise ValueError(f"array {name!r} must have {size} entries, got {arrays.size_of(name)}")

@@ -2,8 +2,9 @@
 
 from tanager._options import Options
 from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose
-from tanager.learning.context import Context, Rows
+from tanager.learning.context import Context, Part, Rows, hold_out
 from tanager.learning.members import (
+    ENSEMBLE_PRESETS,
     MEMBERS,
     TREE_PARAMETERS,
     CoveringPaths,
@@ -15,23 +16,18 @@ from tanager.learning.members import (
     derived_seed,
     ensemble_recipes_for,
 )
-from tanager.learning.parameters import (
-    PARAMETERS,
-    Counts,
-    Fitted,
-    GradientDescent,
-    NaiveBayesStart,
-    Parameters,
-    RandomStart,
-)
+from tanager.learning.parameters import Counts, Fitted, GradientDescent, NaiveBayesStart, Parameters, RandomStart
+from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.recipes import (
     AUTO,
+    PARAMETERS,
     PRESETS,
     STRUCTURES,
     Recipe,
     as_parameters,
     as_structure,
     recipes_for,
+    worth_trying,
 )
 from tanager.learning.score_searches import AnnealedSearch, ConditionalScore, GreedySearch, MarginScore
 from tanager.learning.structures import (
@@ -59,7 +55,7 @@ VALUES: dict[str, type[Options]] = {
         *(NoParents, RandomTree, ChowLiu, Subset, AllPredecessors, Nearest, Free, Pseudo, KDependence, FixedParents),
         *(GivenSpace, GreedySearch, AnnealedSearch, ConditionalScore, MarginScore, RandomCandidates, Screened),
         *(Counts, GradientDescent, RandomStart, NaiveBayesStart, ParentDropout, Ridge, Shrinkage, SizePenalty),
-        *(Smoothness, ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood),
+        *(PenalisedLikelihood, Smoothness, ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood),
         *(IndependentSearches, SampledStructures, DisjointTrees, CoveringPaths),
     )
 }
@@ -67,6 +63,7 @@ VALUES: dict[str, type[Options]] = {
 
 __all__ = [
     "AUTO",
+    "ENSEMBLE_PRESETS",
     "MEMBERS",
     "NO_CHOICE",
     "PARAMETERS",
@@ -98,6 +95,8 @@ __all__ = [
     "Nearest",
     "NoParents",
     "Parameters",
+    "Part",
+    "PenalisedLikelihood",
     "Pseudo",
     "RandomCandidates",
     "RandomStart",
@@ -114,5 +113,7 @@ __all__ = [
     "choose",
     "derived_seed",
     "ensemble_recipes_for",
+    "hold_out",
     "recipes_for",
+    "worth_trying",
 ]

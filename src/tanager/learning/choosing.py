@@ -3,8 +3,6 @@
 Every recipe is learned on the same parts of the rows and judged by the others: by the share of wrong classes, and by
 the log-loss after the best temperature, which tells more where rows are few. Up to 2,500 rows are cut into three parts,
 each of which is held out once; of more rows a quarter is held out, and at most 20,000 rows take part.
-
-A row of weight two is two rows here, too.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from tanager._types import FloatArray, IntArray
@@ -26,10 +23,8 @@ LogJoint = Callable[[IntArray], FloatArray]
 """From codes to the log-joint: what learning leaves to be judged."""
 
 RecipeT = TypeVar("RecipeT")
+PartsOf = Callable[[RecipeT], Sequence[tuple[Context, Rows]]]
 
-_FEW_ROWS, _MOST_ROWS = 2_500, 20_000
-_N_PARTS = 3
-_EVERY = 4  # the held-out fraction of many rows is one in this many
 _LOG_LOSS_WEIGHT = 0.3
 _TEMPERATURES = (0.5, 50.0)
 _ENOUGH_ERRORS = 10
@@ -79,10 +74,10 @@ NO_CHOICE = Choice(GIVEN)
 def choose(
     recipes: Mapping[str, RecipeT],
     learn: Callable[[RecipeT, Context], LogJoint],
-    context: Context,
+    parts_of: PartsOf[RecipeT],
     *,
     calibrate: bool | str,
-    seed: int,
+    verbose: int = 0,
 ) -> Choice:
     """Try recipes on held-out rows where there is something to choose or to calibrate, and take the best.
 
@@ -92,21 +87,21 @@ def choose(
         The first of them wins ties.
     learn : callable
         Learns a recipe on the rows of a context.
-    context : Context
+    parts_of : callable
+        Gives a recipe's pairs of a context to learn in and rows that it has not seen. The rows are the same for all
+        recipes, but may be cut into other bins. There are none where rows are too few to hold some out.
     calibrate : {"auto", True, False}
         "auto" calibrates if rows are held out for a choice anyway.
-    seed : int
-        Of the split.
     """
     first = next(iter(recipes))
     if len(recipes) == 1 and calibrate is not True:
         return Choice(first)
-    if context.rows.n_counted < 2:  # nothing would be left to learn from
+    if not parts_of(recipes[first]):
         return Choice(first)
     trials = []
-    for trial in try_recipes(recipes, learn, context, seed):
+    for trial in try_recipes(recipes, learn, parts_of):
         trials.append(trial)
-        if context.verbose:
+        if verbose:
             sys.stderr.write(f"{trial.name}: {trial.error:.2%} wrong on held-out rows, log-loss {trial.log_loss:.3f}\n")
     best = trials[_first_best(trials)]
     return Choice(best.name, tuple(trials), None if calibrate is False else best.temperature)
@@ -130,53 +125,14 @@ def calibrated(networks: list[Network], choice: Choice, calibrate: bool | str) -
 
 
 def try_recipes(
-    recipes: Mapping[str, RecipeT], learn: Callable[[RecipeT, Context], LogJoint], context: Context, seed: int
+    recipes: Mapping[str, RecipeT], learn: Callable[[RecipeT, Context], LogJoint], parts_of: PartsOf[RecipeT]
 ) -> Iterator[Trial]:
-    """Learn each recipe on parts of the rows and judge it by the others; recipes share the context of a part."""
-    parts = [(Context(kept, context.n_threads), held) for kept, held in split_rows(context.rows, seed)]
-    held = [part for _, part in parts]
-    y, weight = np.concatenate([part.y for part in held]), np.concatenate([part.full_weight() for part in held])
+    """Learn each recipe on parts of the rows and judge it by the others."""
     for name, recipe in recipes.items():
-        scores = np.concatenate([learn(recipe, kept)(part.codes) for kept, part in parts])
-        yield _judge(name, scores, y, weight)
-
-
-def split_rows(rows: Rows, seed: int) -> list[tuple[Rows, Rows]]:
-    """Pairs of the rows to train on and the rows to hold out.
-
-    The rows are put in the order of their classes and of a hash of their values, and dealt out in turn, so that classes
-    and equal rows are in all parts alike. A row of weight w, if weights are whole numbers, is dealt out w times.
-    """
-    order = np.lexsort((_hash_rows(rows.codes, seed), rows.y))
-    is_count = rows.weight is not None and bool((rows.weight == np.floor(rows.weight)).all())
-    times = rows.weight[order] if rows.weight is not None and is_count else np.ones(len(order))
-    stop = np.cumsum(times)
-    n_dealt = int(stop[-1])
-    if n_dealt < _FEW_ROWS:
-        deals = [(_N_PARTS, [r for r in range(_N_PARTS) if r != k], [k]) for k in range(_N_PARTS)]
-    else:
-        step = -(-n_dealt // _MOST_ROWS)
-        deals = [(_EVERY * step, list(range(1, _EVERY)), [0])]
-
-    def take(period: int, turns: list[int]) -> Rows:
-        """Rows that are dealt out in some turns of each period."""
-        before = stop - times
-        n_times = sum((stop - turn + period - 1) // period - (before - turn + period - 1) // period for turn in turns)
-        dealt = np.asarray(n_times)
-        index = order[dealt > 0]
-        return rows.take(index) if not is_count else rows.take(index)._replace(weight=dealt[dealt > 0])
-
-    return [(take(period, kept), take(period, held)) for period, kept, held in deals]
-
-
-def _hash_rows(codes: IntArray, seed: int) -> NDArray[np.uint64]:
-    """A number for the values of each row."""
-    factors = np.random.default_rng(seed).integers(1, 2**62, size=(codes.shape[1],), dtype=np.uint64)
-    hashes = np.zeros(len(codes), np.uint64)
-    for j, factor in enumerate(factors.tolist()):
-        hashes = (hashes ^ codes[:, j].astype(np.uint64)) * np.uint64(2 * factor + 1)
-        hashes ^= hashes >> np.uint64(32)
-    return hashes
+        parts = parts_of(recipe)
+        scores = np.concatenate([learn(recipe, kept)(held.codes) for kept, held in parts])
+        y = np.concatenate([held.y for _, held in parts])
+        yield _judge(name, scores, y, np.concatenate([held.full_weight() for _, held in parts]))
 
 
 def best_temperature(scores: FloatArray, y: IntArray, weight: FloatArray) -> float:

@@ -2,23 +2,35 @@
 
 Recipes that are tried on the same rows share one `Context`, so that pair scores are counted once and equal rows are
 merged once, whichever recipe asks first.
+
+Rows are held out at random, class by class. A row of weight two is two rows here, too, each of which is held out or not
+by its own lot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.model import count_rows, pair_scores
+from tanager.model import Groups, count_rows, group_values, pair_scores, residual_gains
 from tanager.training import Problem, make_problem
+
+RESIDUAL: Literal["residual"] = "residual"
+"""The score of pairs that asks what they add to the main effects of all features."""
+
+_FEW_ROWS, _MOST_ROWS = 2_500, 20_000
+_N_PARTS = 3
+_EVERY = 4  # the held-out fraction of many rows is one in this many
+_MOST_DEALT = 10_000_000  # copies of rows that are dealt out one by one
+_MOST_GROUPS = 12
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -52,6 +64,72 @@ class Rows(NamedTuple):
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[index]
         return self._replace(codes=self.codes[index], y=self.y[index], weight=weight)
+
+    def take_part(self, part: Part) -> Rows:
+        """The rows of a part, with their weights in it."""
+        rows = self.take(part.rows)
+        return rows if part.weight is None else rows._replace(weight=part.weight)
+
+
+class Part(NamedTuple):
+    """Some of the rows."""
+
+    rows: NDArray[np.int64]  # their numbers
+    weight: FloatArray | None  # float64: how many copies of each are in the part; None if all of it is
+
+
+def hold_out(rows: Rows, seed: int, n_parts: int | None = None, most_rows: int = _MOST_ROWS) -> list[tuple[Part, Part]]:
+    """Pairs of the rows to train on and the rows to hold out.
+
+    Every row is dealt to one of several parts at random, so that each part has its share of every class. A row of
+    weight w, if weights are whole numbers, is dealt out w times.
+
+    Parameters
+    ----------
+    rows : Rows
+    seed : int
+    n_parts : int, optional
+        Each of so many parts is held out once. By default three of up to 2,500 rows; of more a quarter is held out.
+    most_rows : int
+        No more rows than these take part.
+    """
+    # In an order that depends on the rows alone, so that a row of weight two is dealt out as two equal rows are.
+    order = np.lexsort((_hash_rows(rows.codes, seed), rows.y))
+    weight = None if rows.weight is None else rows.weight[order]
+    is_count = weight is not None and bool((weight == np.floor(weight)).all()) and weight.sum() <= _MOST_DEALT
+    times = weight.astype(np.int64) if weight is not None and is_count else np.ones(len(order), np.int64)
+    n_dealt = int(times.sum())
+    n_turns = n_parts or (_N_PARTS if n_dealt < _FEW_ROWS else _EVERY)
+    n_left = max(n_dealt - most_rows, 0)
+    # Lots are dealt class by class: the shuffled copies of a class get the turns in sequence.
+    rng = np.random.default_rng(seed)
+    owner = np.repeat(np.arange(len(order)), times)
+    shuffled = rng.permutation(n_dealt)
+    by_class = shuffled[np.argsort(rows.y[order][owner][shuffled], kind="stable")]
+    turn = np.empty(n_dealt, np.int64)
+    turn[by_class] = np.arange(n_dealt) % n_turns
+    if n_left:
+        kept_share = np.linspace(0, n_dealt, most_rows, endpoint=False).astype(np.int64) // n_turns
+        is_used = np.isin(np.arange(n_dealt) // n_turns, kept_share)
+        turn[by_class[~is_used]] = -1
+
+    def part(turns: Sequence[int]) -> Part:
+        dealt = np.bincount(owner[np.isin(turn, turns)], minlength=len(order))
+        index = np.flatnonzero(dealt)
+        return Part(order[index], dealt[index].astype(np.float64) if is_count else None)
+
+    held = range(n_turns) if n_parts or n_dealt < _FEW_ROWS else [0]
+    return [(part([turn for turn in range(n_turns) if turn != k]), part([k])) for k in held]
+
+
+def _hash_rows(codes: IntArray, seed: int) -> NDArray[np.uint64]:
+    """A number for the values of each row."""
+    factors = np.random.default_rng(seed).integers(1, 2**62, size=(codes.shape[1],), dtype=np.uint64)
+    hashes = np.zeros(len(codes), np.uint64)
+    for j, factor in enumerate(factors.tolist()):
+        hashes = (hashes ^ codes[:, j].astype(np.uint64)) * np.uint64(2 * factor + 1)
+        hashes ^= hashes >> np.uint64(32)
+    return hashes
 
 
 class _Answers:
@@ -132,16 +210,42 @@ class Context:
             raise KeyboardInterrupt
 
     def scores(self, name: str) -> FloatArray:
-        """Scores of all pairs of features, read-only float64[D, D] (see `tanager.model.pair_scores`)."""
+        """Scores of all pairs of features, read-only float64[D, D] (see `tanager.model.pair_scores`).
+
+        "residual" is what a pair adds to the main effects of all features (see `tanager.model.residual_gains`).
+        """
 
         def compute() -> FloatArray:
             rows = (self.rows.codes, self.rows.y, self.rows.full_weight())
             with Crew(self.n_threads) as crew:
-                scores = pair_scores(name, rows, self.rows.cards, self.rows.n_classes, crew)
+                if name == RESIDUAL:
+                    scores = residual_gains(*rows, self.rows.n_classes, self.n_ordered, self.groups(), crew)
+                else:
+                    scores = pair_scores(name, rows, self.rows.cards, self.rows.n_classes, crew)
             scores.setflags(write=False)
             return scores
 
         found: FloatArray = self._answers.get(("scores", name), compute)
+        return found
+
+    @property
+    def n_ordered(self) -> NDArray[np.int64]:
+        """How many of the first values of each feature are in order, int64[D]."""
+        return np.zeros(self.n_features, np.int64) if self.rows.n_ordered is None else self.rows.n_ordered
+
+    def groups(self, most: int = _MOST_GROUPS) -> Groups:
+        """Groups of the values of features for where they are parents (see `tanager.model.group_values`)."""
+
+        def compute() -> Groups:
+            rows = self.rows
+            return group_values(rows.codes, rows.cards, self.n_ordered, rows.full_weight(), most)
+
+        found: Groups = self._answers.get(("groups", most), compute)
+        return found
+
+    def remember(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
+        """What a function returns, which is called once for each key."""
+        found: _Result = self._answers.get(key, compute)
         return found
 
     def problem(self, batch_size: int, *, may_merge: bool) -> Problem:

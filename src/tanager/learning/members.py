@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkab
 import numpy as np
 
 from tanager._options import Options, ShortNames, check_choice, check_count
-from tanager.learning.context import Context
-from tanager.learning.parameters import Counts, Fitted, GradientDescent, NaiveBayesStart
+from tanager.learning.context import RESIDUAL, Context
+from tanager.learning.parameters import Fitted, GradientDescent
+from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.recipes import (
     AUTO,
     GIVEN,
@@ -25,8 +26,8 @@ from tanager.learning.recipes import (
     recipes_for,
 )
 from tanager.learning.structures import FixedParents, GivenSpace, NoParents, Structure
-from tanager.losses import ConditionalLikelihood, Hybrid
-from tanager.model import PAIR_SCORES, ParentDistribution
+from tanager.losses import Hybrid
+from tanager.model import PAIR_SCORES, Layout, ParentDistribution
 from tanager.structure import ParentSets, maximum_arborescence
 from tanager.structure.covering import covering_paths, disjoint_trees
 
@@ -45,6 +46,18 @@ class Members(Protocol):
 
     def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
         """A structure for each seed, or fewer where there are no more different ones."""
+
+
+def check_structure(structure: Any) -> None:
+    """Require a structure, or "auto"."""
+    if not (isinstance(structure, str) and structure == AUTO):
+        as_structure(structure)
+
+
+def check_n_members(n_members: Any) -> None:
+    """Require a number of members, or "auto"."""
+    if not (isinstance(n_members, str) and n_members == AUTO):
+        check_count("n_members", n_members)
 
 
 class IndependentSearches(Options):
@@ -114,16 +127,16 @@ class DisjointTrees(Options):
     n_members : int or "auto", default="auto"
         "auto" is (D + 1) // 2, which hold all pairs of features or nearly all, but at most 30 and no more than 700 CPTs
         (at least 4 members).
-    score : {"information", "explaining-away", "conditional", "margin"}, default="information"
-        Which pairs come first, as in `tanager.learning.Screened`.
+    score : {"information", "explaining-away", "conditional", "margin", "residual"}, default="information"
+        Which pairs come first, as in `tanager.learning.ChowLiu`.
     """
 
     n_members: int | Literal["auto"] = "auto"
-    score: Literal["information", "explaining-away", "conditional", "margin"] = "information"
+    score: Literal["information", "explaining-away", "conditional", "margin", "residual"] = "information"
 
     def __post_init__(self) -> None:
         check_n_members(self.n_members)
-        check_choice("score", self.score, PAIR_SCORES)
+        check_choice("score", self.score, (*PAIR_SCORES, RESIDUAL))
 
     def count(self, n_features: int) -> int:
         """How many members are wanted."""
@@ -202,27 +215,48 @@ class EnsembleRecipe(Options):
     is_joint: bool
 
     def __post_init__(self) -> None:
-        if self.is_joint and as_parameters(self.parameters).needs_fixed:
-            raise ValueError(f"training='joint' requires GradientDescent, got parameters={self.parameters!r}")
+        if self.is_joint and not as_parameters(self.parameters).can_join:
+            raise ValueError(
+                f"training='joint' requires GradientDescent or PenalisedLikelihood, got parameters={self.parameters!r}"
+            )
         structure = getattr(self.members, "structure", None)
         if structure is not None:
             Recipe(structure, self.parameters)
 
     def learn(self, context: Context, seed: int) -> list[Learned]:
         """Learn all members, some at the same time."""
+        tuned = self.tuned(context, seed)
+        recipes, member_seeds = tuned._plan(context, seed)
+        seeds = list(map(derived_seed, member_seeds))
+        if self.is_joint:
+            forest = as_structure(recipes[0].structure).forest
+            layouts = tuned._lay_out(context, seed)
+            fitted = as_parameters(tuned.parameters).learn(layouts, context, seeds[0], forest)
+        else:
+            alone = context.with_options(n_threads=1)
+            fitted = context.map(lambda plan: plan[0].learn(alone, plan[1]), zip(recipes, seeds, strict=True))
+        return [Learned(*each) for each in zip(recipes, member_seeds, fitted, strict=True)]
+
+    def tuned(self, context: Context, seed: int) -> EnsembleRecipe:
+        """The recipe with all that is chosen on held-out rows decided; separate members choose for themselves."""
+        if not self.is_joint:
+            return self
+        tuned = as_parameters(self.parameters).tuned(lambda part: self._lay_out(part, seed), context, seed)
+        return self.set_params(parameters=tuned)
+
+    def _plan(self, context: Context, seed: int) -> tuple[list[Recipe], list[int]]:
+        """The recipe and the seed of each member."""
         drawn = np.random.default_rng(seed).integers(_LARGEST_SEED, size=self.members.count(context.n_features))
         member_seeds = drawn.tolist()
         structures = self.members.structures(self.parameters, context, member_seeds)
-        recipes = [Recipe(structure, self.parameters) for structure in structures]
-        member_seeds = member_seeds[: len(recipes)]
-        seeds = list(map(derived_seed, member_seeds))
-        alone, planned = context.with_options(n_threads=1), list(zip(recipes, seeds, strict=True))
-        if self.is_joint:
-            layouts = context.map(lambda plan: plan[0].lay_out(alone, plan[1]), planned)
-            fitted = as_parameters(self.parameters).learn(layouts, context, seeds[0], structures[0].forest)
-        else:
-            fitted = context.map(lambda plan: plan[0].learn(alone, plan[1]), planned)
-        return [Learned(*each) for each in zip(recipes, member_seeds, fitted, strict=True)]
+        return [Recipe(structure, self.parameters) for structure in structures], member_seeds[: len(structures)]
+
+    def _lay_out(self, context: Context, seed: int) -> list[Layout]:
+        """Find the structures of all members, some at the same time, and lay out their CPTs."""
+        recipes, seeds = self._plan(context, seed)
+        alone = context.with_options(n_threads=1)
+        planned = zip(recipes, map(derived_seed, seeds), strict=True)
+        return context.map(lambda plan: plan[0].lay_out(alone, plan[1]), planned)
 
     def used(self, n_rows: float) -> EnsembleRecipe:
         """The recipe with all that depends on the number of rows decided."""
@@ -232,18 +266,27 @@ class EnsembleRecipe(Options):
 _JOINT_MARGIN: dict[str, Any] = {"learning_rate": 0.3, "parent_dropout": 0.2, "smoothness": 0.01}
 
 TREE_PARAMETERS: Mapping[str, Any] = {
-    "likelihood": GradientDescent(ConditionalLikelihood(), start=NaiveBayesStart(1.0), ridge=0.3, smoothness=0.03),
+    "penalised": PenalisedLikelihood(),
     "margin": GradientDescent(Hybrid(lam=100.0, gamma=10.0, eta=1.0), **_JOINT_MARGIN),
     "wide margin": GradientDescent(Hybrid(lam=100.0, gamma=30.0, eta=1.0), **_JOINT_MARGIN),
-    "careful": GradientDescent(ConditionalLikelihood(), start=NaiveBayesStart(1.0), ridge=30.0, smoothness=0.01),
-    "counted": Counts(),
 }
-"""Parameters that are tried for several trees together; docs/defaults.md has what each is for."""
+"""Parameters that are tried for given members; docs/defaults.md has what each is for."""
+
+ENSEMBLE_PRESETS: Mapping[str, EnsembleRecipe] = {
+    "main effects": EnsembleRecipe(IndependentSearches(NoParents(), 1), PenalisedLikelihood(), is_joint=True),
+    "trees": EnsembleRecipe(DisjointTrees(3, RESIDUAL), PenalisedLikelihood(), is_joint=True),
+    "margin": EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS["margin"], is_joint=True),
+    "wide margin": EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS["wide margin"], is_joint=True),
+}
+"""Recipes that are tried where nothing is given."""
 
 
 def ensemble_recipes_for(members: Any, parameters: Any, training: str) -> dict[str, EnsembleRecipe]:
     """Recipes to choose among, by name, for options of an ensemble, each of which may be "auto"."""
+    is_given = not (isinstance(parameters, str) and parameters == AUTO)
     is_open = isinstance(members, str) and members == AUTO
+    if is_open and not is_given:
+        return {name: each.set_params(is_joint=training != "separate") for name, each in ENSEMBLE_PRESETS.items()}
     source = DisjointTrees() if is_open else as_members(members)
     if hasattr(source, "structure"):
         recipes = recipes_for(source.structure, parameters)
@@ -253,34 +296,18 @@ def ensemble_recipes_for(members: Any, parameters: Any, training: str) -> dict[s
             )
             for name, recipe in recipes.items()
         }
-    is_given = not (isinstance(parameters, str) and parameters == AUTO)
-    found = {}
-    for name, each in ({GIVEN: parameters} if is_given else TREE_PARAMETERS).items():
-        is_counted = as_parameters(each).needs_fixed
-        if is_counted and training == "joint" and not is_given:
-            continue
-        is_joint = training == "joint" or (training == AUTO and not is_counted)
-        found[name] = EnsembleRecipe(source, each, is_joint)
-    if is_open and not is_given and training != "joint":
-        found["naive Bayes"] = EnsembleRecipe(IndependentSearches(NoParents(), 1), Counts(), is_joint=False)
-    return found
+    tried = {GIVEN: parameters} if is_given else TREE_PARAMETERS
+    return {
+        name: EnsembleRecipe(
+            source, each, is_joint=training == "joint" or (training == AUTO and as_parameters(each).can_join)
+        )
+        for name, each in tried.items()
+    }
 
 
 def as_members(members: Any) -> Any:
     """The members that a word stands for."""
     return MEMBERS.resolve(members)
-
-
-def check_structure(structure: Any) -> None:
-    """Require a structure, or "auto"."""
-    if not (isinstance(structure, str) and structure == AUTO):
-        as_structure(structure)
-
-
-def check_n_members(n_members: Any) -> None:
-    """Require a number of members, or "auto"."""
-    if not (isinstance(n_members, str) and n_members == AUTO):
-        check_count("n_members", n_members)
 
 
 def default_members(n_features: int) -> int:

@@ -8,7 +8,7 @@ for a while.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, fields
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -21,6 +21,7 @@ from tanager.learning.context import Context
 from tanager.learning.structures import Forest
 from tanager.losses import LOSSES, Loss
 from tanager.model import (
+    Groups,
     Layout,
     Network,
     ParentDistribution,
@@ -79,10 +80,20 @@ class Parameters(Protocol):
     ----------
     needs_fixed : bool
         Whether the space must hold one structure only.
+    can_join : bool
+        Whether several layouts can be learned together.
+    is_fine : bool
+        Whether numbers are best cut into many bins.
     """
 
     @property
     def needs_fixed(self) -> bool: ...
+
+    @property
+    def can_join(self) -> bool: ...
+
+    @property
+    def is_fine(self) -> bool: ...
 
     def sized(self, n_rows: float) -> Any:
         """The parameters with a value for everything that depends on the number of rows."""
@@ -90,11 +101,41 @@ class Parameters(Protocol):
     def training_bytes(self, layout: Layout) -> int:
         """Memory of the CPTs while they are learned."""
 
+    def groups(self, context: Context) -> Groups | None:
+        """Groups of values for where features are parents, if the CPTs are to have them."""
+
+    def tuned(self, lay_out: LayOut, context: Context, seed: int) -> Any:
+        """The parameters with a value for everything that is chosen on held-out rows."""
+
     def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
         """Learn the parameters of one layout, or of several together on the loss of their mean log-joint."""
 
 
-class Counts(Options):
+LayOut = Callable[[Context], list[Layout]]
+"""Finds the structures of all members on the rows of a context, and lays out their CPTs."""
+
+
+class ParameterOptions(Options):
+    """Base of the parameters: nothing is grouped, tuned, or made to the number of rows."""
+
+    needs_fixed: ClassVar[bool] = True
+    can_join: ClassVar[bool] = True
+    is_fine: ClassVar[bool] = False
+
+    def sized(self, n_rows: float) -> Self:
+        """Nothing depends on the number of rows."""
+        return self
+
+    def groups(self, context: Context) -> Groups | None:
+        """Values of parents stay apart."""
+        return None
+
+    def tuned(self, lay_out: LayOut, context: Context, seed: int) -> Self:
+        """Nothing is chosen on held-out rows."""
+        return self
+
+
+class Counts(ParameterOptions):
     """Maximum likelihood in closed form: smoothed relative frequencies.
 
     Parameters
@@ -103,16 +144,12 @@ class Counts(Options):
         Added to each cell of the counts. Less than 1 is often better where CPTs are large for the rows.
     """
 
-    needs_fixed: ClassVar[bool] = True
+    can_join: ClassVar[bool] = False
 
     smoothing: float = 1.0
 
     def __post_init__(self) -> None:
         check_number("smoothing", self.smoothing, above=0)
-
-    def sized(self, n_rows: float) -> Self:
-        """Counts do not depend on the number of rows."""
-        return self
 
     def training_bytes(self, layout: Layout) -> int:
         """Memory of the CPTs while they are counted."""
@@ -176,7 +213,7 @@ def strength_of(kind: type[Regulariser]) -> Any:
     return field(default=0.0, metadata={"regulariser": kind})
 
 
-class GradientDescent(Options):
+class GradientDescent(ParameterOptions):
     """Train CPTs, and the structure where there is a choice, by stochastic gradient descent with Adam.
 
     Parameters
@@ -372,13 +409,3 @@ def _check_regularisers(regularisers: Any) -> None:
 def _is_given(strength: Any) -> bool:
     """Whether a strength is anything but the number zero; what is not a number is for the regulariser to refuse."""
     return isinstance(strength, bool) or strength != 0
-
-
-PARAMETERS = ShortNames(
-    "parameters",
-    {"ml": Counts, "gradient": GradientDescent},
-    "learn",
-    also=("auto",),
-    others="a value such as GradientDescent(...)",
-)
-"""Parameters by the words that estimators take for them."""

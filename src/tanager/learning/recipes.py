@@ -7,20 +7,14 @@ Where structure or parameters are left open, an estimator tries the recipes that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from tanager._options import Options, ShortNames
-from tanager.learning.context import Context
-from tanager.learning.parameters import (
-    PARAMETERS,
-    Counts,
-    Fitted,
-    GradientDescent,
-    NaiveBayesStart,
-    Parameters,
-)
+from tanager.learning.context import RESIDUAL, Context, Rows
+from tanager.learning.parameters import Counts, Fitted, GradientDescent, NaiveBayesStart, Parameters
+from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.score_searches import AnnealedSearch, GreedySearch
 from tanager.learning.structures import (
     AllPredecessors,
@@ -35,9 +29,11 @@ from tanager.learning.structures import (
     Structure,
     Subset,
 )
-from tanager.losses import ConditionalLikelihood, Hybrid
+from tanager.losses import Hybrid
 from tanager.model import Layout, check_memory, make_layout
 from tanager.structure import ParentSets
+
+RecipeT = TypeVar("RecipeT")
 
 AUTO = "auto"
 GIVEN = "given"
@@ -71,6 +67,15 @@ STRUCTURES = ShortNames(
 )
 """Structures by the words that estimators take for them; `Nearest` needs an image shape and has none."""
 
+PARAMETERS = ShortNames(
+    "parameters",
+    {"ml": Counts, "gradient": GradientDescent, "penalised": PenalisedLikelihood},
+    "learn",
+    also=(AUTO,),
+    others="a value such as GradientDescent(...)",
+)
+"""Parameters by the words that estimators take for them."""
+
 
 class Recipe(Options):
     """A structure and how its parameters are learned.
@@ -101,23 +106,31 @@ class Recipe(Options):
 
     def learn(self, context: Context, seed: int) -> Fitted:
         """Learn a network from the rows of a context."""
-        layout = self.lay_out(context, seed)
-        (fitted,) = as_parameters(self.parameters).learn([layout], context, seed, as_structure(self.structure).forest)
+        layout, parameters = self.lay_out(context, seed), as_parameters(self.tuned(context, seed).parameters)
+        (fitted,) = parameters.learn([layout], context, seed, as_structure(self.structure).forest)
         return fitted
+
+    def tuned(self, context: Context, seed: int) -> Recipe:
+        """The recipe with all that is chosen on held-out rows decided."""
+        parameters = as_parameters(self.parameters)
+        tuned = parameters.tuned(lambda part: [self.lay_out(part, seed)], context, seed)
+        return self if tuned is parameters else Recipe(self.structure, tuned)
 
     def lay_out(self, context: Context, seed: int) -> Layout:
         """Find the space that parameters are learned in, and lay out its CPTs."""
         structure, rng = as_structure(self.structure), np.random.default_rng(seed)
         space = structure.search(structure.space(context, rng), context, rng)
-        layout = make_layout(space, context.rows.cards, context.rows.n_classes)
+        groups = as_parameters(self.parameters).groups(context)
+        layout = make_layout(space, context.rows.cards, context.rows.n_classes, groups=groups)
         check_memory(layout)
         return layout
 
     def memory_needed(self, context: Context) -> int:
         """Bytes of the CPTs of the whole space while parameters are learned; nothing is searched or trained."""
         space = as_structure(self.structure).space(context, np.random.default_rng(0))
-        layout = make_layout(space, context.rows.cards, context.rows.n_classes)
-        return int(as_parameters(self.parameters).training_bytes(layout))
+        parameters = as_parameters(self.parameters)
+        layout = make_layout(space, context.rows.cards, context.rows.n_classes, groups=parameters.groups(context))
+        return int(parameters.training_bytes(layout))
 
     def used(self, n_rows: float) -> Recipe:
         """The recipe as values, with all that depends on the number of rows decided."""
@@ -144,9 +157,8 @@ _FREE = Free(candidates="mixed")
 _SEARCH: dict[str, Any] = {"structure_learning_rate": 0.03, "smoothness": 0.03}
 
 PRESETS: Mapping[str, Recipe] = {
-    "likelihood": Recipe(
-        _FREE, GradientDescent(ConditionalLikelihood(), start=NaiveBayesStart(1.0), ridge=1.0, **_SEARCH)
-    ),
+    "main effects": Recipe(NoParents(), PenalisedLikelihood()),
+    "tree": Recipe(ChowLiu(RESIDUAL), PenalisedLikelihood()),
     "margin": Recipe(
         _FREE,
         GradientDescent(
@@ -154,11 +166,17 @@ PRESETS: Mapping[str, Recipe] = {
         ),
     ),
     "wide margin": Recipe(_FREE, GradientDescent(Hybrid(lam=30.0, gamma=20.0), parent_dropout=0.2, **_SEARCH)),
-    "no parents": Recipe(NoParents(), GradientDescent(ConditionalLikelihood(), smoothness=0.01, ridge=1.0)),
-    "naive Bayes": Recipe(NoParents(), Counts()),
-    "Chow-Liu": Recipe(ChowLiu(), Counts()),
 }
 """Recipes for one tree that are tried where nothing is given; docs/defaults.md has what each is for."""
+
+_FOR_MANY_ROWS = ("margin", "wide margin")
+_MANY_ROWS, _SEVERAL_CLASSES = 2_500, 3
+
+
+def worth_trying(recipes: Mapping[str, RecipeT], rows: Rows) -> dict[str, RecipeT]:
+    """The presets that may be best for some rows: margins only pay off with several classes and many rows."""
+    has_all = rows.n_classes >= _SEVERAL_CLASSES and rows.n_counted >= _MANY_ROWS
+    return {name: each for name, each in recipes.items() if has_all or name not in _FOR_MANY_ROWS}
 
 
 def recipes_for(structure: Any, parameters: Any) -> dict[str, Recipe]:
@@ -178,6 +196,8 @@ def recipes_for(structure: Any, parameters: Any) -> dict[str, Recipe]:
         return {GIVEN: Recipe(structure, GradientDescent())}
     if is_open == (False, False):
         return {GIVEN: Recipe(structure, parameters)}
+    if as_parameters(parameters).is_fine:
+        return {"main effects": Recipe(NoParents(), parameters), "tree": Recipe(ChowLiu(RESIDUAL), parameters)}
     if as_parameters(parameters).needs_fixed:
         return {"none": Recipe(NoParents(), parameters), "chow-liu": Recipe(ChowLiu(), parameters)}
     return {"free": Recipe(_FREE, parameters), "none": Recipe(NoParents(), parameters)}

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager._options import Options, ShortNames, check_choice, check_count, check_number
 from tanager._types import FloatArray
-from tanager.learning.context import Context
+from tanager.learning.context import RESIDUAL, Context
 from tanager.model import PAIR_SCORES
 from tanager.structure import (
     PairRule,
@@ -209,16 +209,17 @@ class ChowLiu(StructureOptions):
 
     Parameters
     ----------
-    score : {"information", "explaining-away", "conditional", "margin"}, default="information"
-        As in `Screened`. The default is that of Chow and Liu, given the class.
+    score : {"information", "explaining-away", "conditional", "margin", "residual"}, default="information"
+        As in `Screened`. The default is that of Chow and Liu, given the class; "residual" is what a pair adds to the
+        main effects of all features.
     """
 
     is_fixed: ClassVar[bool] = True
 
-    score: Literal["information", "explaining-away", "conditional", "margin"] = "information"
+    score: Literal["information", "explaining-away", "conditional", "margin", "residual"] = "information"
 
     def __post_init__(self) -> None:
-        check_choice("score", self.score, PAIR_SCORES)
+        check_choice("score", self.score, (*PAIR_SCORES, RESIDUAL))
 
     def _candidates(self, context: Context, rng: np.random.Generator) -> ParentSets:
         return fixed_parents(maximum_spanning_tree(context.scores(self.score)))

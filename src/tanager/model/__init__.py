@@ -1,7 +1,8 @@
 """The model: layout of the CPTs, closed-form parameters, distribution over parents, and the final network."""
 
 from tanager.model.average import LogAverage, average_networks
-from tanager.model.layout import Layout, check_memory, make_layout
+from tanager.model.effects import Effects, group_values, residual_gains
+from tanager.model.layout import Groups, Layout, check_memory, make_groups, make_layout
 from tanager.model.maximum_likelihood import (
     class_log_prior,
     conditional_mutual_information,
@@ -16,6 +17,8 @@ from tanager.model.tempering import can_temper, temper
 
 __all__ = [
     "PAIR_SCORES",
+    "Effects",
+    "Groups",
     "Layout",
     "LogAverage",
     "Marginals",
@@ -28,7 +31,10 @@ __all__ = [
     "conditional_mutual_information",
     "count_rows",
     "cpt_log_frequencies",
+    "group_values",
+    "make_groups",
     "make_layout",
     "pair_scores",
+    "residual_gains",
     "temper",
 ]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tanager import core
 from tanager._types import Cpts, FloatArray, IntArray
-from tanager.model.layout import padded, wide_cards
+from tanager.model.layout import Groups, grouped_codes, padded, wide_cards
 from tanager.model.network import Network, as_codes, check_codes
 
 
@@ -34,6 +34,8 @@ class LogAverage:
     log_prior : float64 array of shape (C,)
     pairs : int64 array of shape (P, 2)
         Features of the pairs that are parents in CPTs; usually empty.
+    groups : Groups or None
+        Groups of parents' values, which all members share.
     """
 
     members: tuple[Network, ...]
@@ -41,6 +43,7 @@ class LogAverage:
     theta: FloatArray
     log_prior: FloatArray
     pairs: IntArray
+    groups: Groups | None
 
     @property
     def n_parameters(self) -> int:
@@ -53,7 +56,8 @@ class LogAverage:
         Each member sums out the unknown values of a row separately; the results are averaged.
         """
         array = as_codes(codes, self.members[0].n_features)
-        log_joint, incomplete = self._predictor.log_joint(array, n_threads)
+        wide = array if self.groups is None else grouped_codes(array, self.groups, n_threads)
+        log_joint, incomplete = self._predictor.log_joint(wide, n_threads)
         if incomplete is not None:
             check_codes(array, self.members[0].cards)
             part = array[incomplete]
@@ -69,8 +73,9 @@ class LogAverage:
 
 
 def average_networks(members: Sequence[Network]) -> LogAverage:
-    """Merge networks with equal weight."""
+    """Merge networks with equal weight; if they group values, in the same way."""
     first = members[0]
+    groups = first.layout.groups
     n_classes = first.n_classes
     share = np.float32(1.0 / len(members))
     merged: dict[tuple[int, int, int], NDArray[np.float32]] = {}
@@ -84,15 +89,18 @@ def average_networks(members: Sequence[Network]) -> LogAverage:
     theta = np.zeros(sum(sizes) + padded(n_classes), np.float32)
     theta[: sum(sizes)] = np.concatenate([merged[edge].ravel() for edge in edges])
     pairs = sorted({(a, b) for _, a, b in edges if b >= 0})
-    columns: dict[tuple[int, int], int] = {pair: first.n_features + p for p, pair in enumerate(pairs)}
-    columns |= {(j, -1): j for j in range(first.n_features)} | {(-1, -1): first.n_features + len(pairs)}
     pair_array = np.array(pairs, np.int64).reshape(-1, 2)
+    cards, first_parent = wide_cards(first.cards, pair_array), 0
+    if groups is not None:
+        cards, first_parent = np.concatenate([first.cards, groups.cards, [1]]), first.n_features
+    columns: dict[tuple[int, int], int] = {pair: first.n_features + p for p, pair in enumerate(pairs)}
+    columns |= {(j, -1): first_parent + j for j in range(first.n_features)} | {(-1, -1): len(cards) - 1}
     cpts = Cpts(
         child=np.array([child for child, *_ in edges]),
         ptr=np.arange(len(edges) + 1),
         parent=np.array([columns[a, b] for _, a, b in edges]),
         offset=np.concatenate([[0], np.cumsum(sizes)]),
-        cards=wide_cards(first.cards, pair_array),
+        cards=cards,
     )
     log_prior = np.mean([member.log_prior for member in members], axis=0)
-    return LogAverage(tuple(members), cpts, theta, log_prior, pair_array)
+    return LogAverage(tuple(members), cpts, theta, log_prior, pair_array, groups)

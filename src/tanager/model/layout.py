@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,33 @@ def padded(n_classes: int) -> int:
     return -(-n_classes // _LANES) * _LANES
 
 
+class Groups(NamedTuple):
+    """Groups of the values of each feature, which stand for the values where the feature is a parent.
+
+    A feature can so be fine as a child and coarse as a parent: its CPT has a line for each of its values, those of its
+    children one for each of its groups.
+    """
+
+    of_value: IntArray  # int64[R_1 + ... + R_D]: group of every value, feature after feature
+    start: IntArray  # int64[D + 1]: place of each feature's first value
+    cards: IntArray  # int64[D]: number of groups of each feature
+
+    def of(self, feature: int) -> IntArray:
+        """Group of each value of a feature."""
+        return self.of_value[self.start[feature] : self.start[feature + 1]]
+
+
+def make_groups(maps: list[IntArray]) -> Groups:
+    """Groups from the group numbers of the values of each feature.
+
+    >>> make_groups([np.array([0, 0, 1]), np.array([0, 1])])
+    Groups(of_value=array([0, 0, 1, 0, 1]), start=array([0, 3, 5]), cards=array([2, 2]))
+    """
+    start = np.concatenate([[0], np.cumsum([len(each) for each in maps])])
+    cards = np.array([each.max() + 1 for each in maps], np.int64)
+    return Groups(np.concatenate(maps).astype(np.int64), start, cards)
+
+
 @dataclass(frozen=True)
 class Layout:
     """CPTs of a search space in one flat arena; made by `make_layout`.
@@ -39,12 +67,15 @@ class Layout:
     n_classes : int
     n_members : int
         Number of classifiers in the arena, whose mean log-joint is trained (see `tanager.model.joint`); usually 1.
+    groups : Groups or None
+        What values of parents are put together, if any.
     """
 
     parent_sets: ParentSets
     cpts: Cpts
     n_classes: int
     n_members: int = 1
+    groups: Groups | None = None
 
     @property
     def cards(self) -> IntArray:
@@ -72,7 +103,7 @@ class Layout:
         return self.size * _BYTES_PER_ENTRY
 
     def cpt(self, arena: FloatArray, candidate: int) -> FloatArray:
-        """View of one candidate's CPT in the arena, ``[x_parent, x_child, c]``.
+        """View of one candidate's CPT in the arena, ``[x_parent, x_child, c]``, with groups of the parent's values.
 
         Examples
         --------
@@ -87,7 +118,13 @@ class Layout:
         return arena[cpts.offset[candidate] : cpts.offset[candidate + 1]].reshape(shape)
 
 
-def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes: int, n_members: int = 1) -> Layout:
+def make_layout(
+    parent_sets: ParentSets,
+    cards: IntArray | list[int],
+    n_classes: int,
+    n_members: int = 1,
+    groups: Groups | None = None,
+) -> Layout:
     """Lay out one CPT for every candidate of the search space.
 
     Parameters
@@ -98,19 +135,26 @@ def make_layout(parent_sets: ParentSets, cards: IntArray | list[int], n_classes:
         Number of values of each feature.
     n_classes : int
     n_members : int, default=1
+    groups : Groups, optional
+        Of the values of parents; there cannot be pairs of parents then.
     """
     n_slots, n_features = parent_sets.n_features, len(cards)
     if n_slots != n_members * n_features:
         raise ValueError(f"the search space has {n_slots // n_members} features, but X has {n_features}")
-    columns = wide_cards(np.asarray(cards, np.int64), parent_sets.pairs % n_features)
     number = parent_sets.parents.astype(np.int64)
     parent = np.where(number < n_slots, number % n_features, number - n_slots + n_features)
+    columns = wide_cards(np.asarray(cards, np.int64), parent_sets.pairs % n_features)
+    if groups is not None:
+        if len(parent_sets.pairs):
+            raise ValueError("values cannot be grouped where features have two extra parents")
+        columns = np.concatenate([columns[:-1], groups.cards, [1]])
+        parent += n_features
     parent[number < 0] = len(columns) - 1
     slots = np.arange(n_slots) % n_features
     child = np.repeat(slots, np.diff(parent_sets.ptr))
     offset = np.concatenate([[0], np.cumsum(columns[parent] * columns[child] * n_classes)])
     cpts = Cpts(slots, parent_sets.ptr.astype(np.int64), parent, offset, columns)
-    return Layout(parent_sets, cpts, n_classes, n_members)
+    return Layout(parent_sets, cpts, n_classes, n_members, groups)
 
 
 def check_memory(layout: Layout, available: int | None = None) -> None:
@@ -183,4 +227,20 @@ def wide_codes(codes: IntArray, pairs: IntArray, cards: IntArray, crew: Crew | N
     crew = crew or Crew()
     wide = np.empty((len(codes), codes.shape[1] + len(pairs)), np.min_scalar_type(int(cards.max())))
     crew.run(core.widen_codes, crew.split(len(codes)), codes, pairs, cards, wide)
+    return wide
+
+
+def grouped_codes(codes: IntArray, groups: Groups, n_threads: int = 1) -> IntArray:
+    """The codes with an additional column for the groups of each feature's values, [N, 2 D].
+
+    Examples
+    --------
+    >>> grouped_codes(np.array([[2, 1], [3, 0]]), make_groups([np.array([0, 0, 1]), np.array([0, 1])]))
+    array([[2, 1, 1, 1],
+           [3, 0, 2, 0]], dtype=uint8)
+    """
+    most = int(max(np.diff(groups.start).max(), groups.cards.max()))
+    wide = np.empty((len(codes), 2 * codes.shape[1]), np.min_scalar_type(most))
+    with Crew(n_threads) as crew:
+        crew.run(core.group_codes, crew.split(len(codes)), codes, *groups, wide)
     return wide

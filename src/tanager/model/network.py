@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from tanager._threads import Crew
 from tanager._types import FloatArray, Forest, IntArray
 from tanager.model import queries
 from tanager.model.dependence import OpenCpts, draw_rows
-from tanager.model.layout import Layout, make_layout
+from tanager.model.layout import Layout, grouped_codes, make_layout
 from tanager.model.observed import Observed, read_observed
 from tanager.model.queries import Marginals, Target
 from tanager.structure import NO_PARENT, ParentSets, dependence_order, depth_first_order, extra_parents_of, find_cycle
@@ -37,6 +37,9 @@ class Network:
 
     Notes
     -----
+    Where the layout has groups of values, a CPT has a line for each group of its parent's values only; `expanded` is
+    the same network with one for each value.
+
     The parents found by a pseudo-TAN search may form a cycle. Such a network still classifies, but it is not a Bayesian
     network: its scores are not a joint distribution, and values cannot be summed out.
 
@@ -52,10 +55,12 @@ class Network:
     @classmethod
     def from_arena(cls, layout: Layout, theta: FloatArray, log_prior: FloatArray, chosen: IntArray) -> Network:
         """Keep the CPTs of the chosen candidates; ``chosen``, int[D], is the index of one for each feature."""
-        columns = [*range(len(layout.cards)), *map(tuple, layout.pairs.tolist()), NO_PARENT]
+        features = range(len(layout.cards))
+        others = map(tuple, layout.pairs.tolist()) if layout.groups is None else features
+        columns = [*features, *others, NO_PARENT]
         sets = ParentSets.from_lists([[columns[j]] for j in layout.cpts.parent[chosen]])
         cpts = [layout.cpt(theta, e) for e in chosen]
-        own = make_layout(sets, layout.cards, layout.n_classes)
+        own = make_layout(sets, layout.cards, layout.n_classes, groups=layout.groups)
         flat = np.zeros(own.arena_size, np.float32)
         flat[: own.size] = np.concatenate([cpt.ravel() for cpt in cpts])
         return cls(sets.parents.astype(np.int64), own, flat, np.asarray(log_prior, np.float64))
@@ -98,7 +103,20 @@ class Network:
 
         With two parents a and b, the first axis has their pairs of values, ``x_a * R_b + x_b``.
         """
-        return np.exp(self.layout.cpt(self.theta, feature).astype(np.float64))
+        return np.exp(self.expanded.layout.cpt(self.expanded.theta, feature).astype(np.float64))
+
+    @cached_property
+    def expanded(self) -> Network:
+        """The same network with a line for each value of a parent in every CPT, also where values are grouped."""
+        groups = self.layout.groups
+        if groups is None:
+            return self
+        own = make_layout(self.layout.parent_sets, self.cards, self.n_classes)
+        theta = np.zeros(own.arena_size, np.float32)
+        for i, parent in enumerate(self.parents.tolist()):
+            cpt = self.layout.cpt(self.theta, i)
+            own.cpt(theta, i)[...] = cpt if parent < 0 else cpt[groups.of(parent)]
+        return replace(self, layout=own, theta=theta)
 
     def log_joint(self, codes: IntArray, n_threads: int = 1) -> FloatArray:
         """Log-probability of each row together with each class, float64[N, C].
@@ -108,7 +126,7 @@ class Network:
         have two parents, CPTs with an unknown parent are averaged (see `tanager.model.dependence`).
         """
         array = as_codes(codes, self.n_features)
-        log_joint, incomplete = self._predictor.log_joint(array, n_threads)
+        log_joint, incomplete = self._predictor.log_joint(self._wide(array, n_threads), n_threads)
         if incomplete is not None:
             check_codes(array, self.cards)
             self._sum_out(incomplete, array, log_joint, n_threads)
@@ -117,7 +135,7 @@ class Network:
     def predict(self, codes: IntArray, n_threads: int = 1) -> NDArray[np.int64]:
         """Number of the most probable class of each row, the first if tied; unknown values as in `log_joint`."""
         array = as_codes(codes, self.n_features)
-        classes, incomplete = self._predictor.classes(array, n_threads)
+        classes, incomplete = self._predictor.classes(self._wide(array, n_threads), n_threads)
         if incomplete is not None:
             check_codes(array, self.cards)
             classes[incomplete] = self.log_joint(array[incomplete], n_threads).argmax(axis=1)
@@ -128,9 +146,14 @@ class Network:
         """The compiled form, which is checked once; rows with a code that is unknown or out of range are left to us."""
         return core.Predictor(self.theta, self.log_prior, tuple(self.layout.cpts), self.layout.parent_sets.pairs)
 
+    def _wide(self, codes: IntArray, n_threads: int) -> IntArray:
+        """The codes with those of groups, where there are some."""
+        groups = self.layout.groups
+        return codes if groups is None else grouped_codes(codes, groups, n_threads)
+
     # The compiled form belongs to the level of instructions of one machine.
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_predictor"}
+        return {name: value for name, value in vars(self).items() if name not in ("_predictor", "expanded")}
 
     def _sum_out(self, rows: NDArray[np.int64], codes: IntArray, log_joint: FloatArray, n_threads: int) -> None:
         """Fill in the given rows and sum out their unknown values."""
@@ -156,7 +179,7 @@ class Network:
             raise ValueError("the network is not a forest: a feature has two extra parents")
         order = depth_first_order(self.parents) if self.is_bayesian_network else np.empty(0, np.int64)
         start = np.concatenate([[0], np.cumsum(self.cards)])
-        return Forest(self.theta, self.log_prior, self.layout.cpts, order, start)
+        return Forest(self.expanded.theta, self.log_prior, self.expanded.layout.cpts, order, start)
 
     def log_terms(self, codes: ArrayLike, n_threads: int = 1) -> FloatArray:
         """The log-joint without the prior, split over the features, float64[N, D, C].

@@ -14,6 +14,7 @@ import numpy as np
 
 from tanager._types import FloatArray
 from tanager.model.network import Network
+from tanager.structure import depth_first_order
 
 
 def can_temper(network: Network) -> bool:
@@ -51,15 +52,15 @@ def temper(network: Network, temperature: float) -> Network:
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, got {temperature!r}")
     cpts = [network.layout.cpt(network.theta, i) / temperature for i in range(network.n_features)]
-    log_prior = network.log_prior / temperature
-    for i in network.forest().order[::-1].tolist():
+    log_prior, groups = network.log_prior / temperature, network.layout.groups
+    for i in depth_first_order(network.parents)[::-1].tolist():
         normaliser = _log_sum(cpts[i], axis=1)
         cpts[i] = cpts[i] - normaliser[:, None, :]
         parent = network.parents[i]
         if parent < 0:
             log_prior = log_prior + normaliser[0]
         else:
-            cpts[parent] = cpts[parent] + normaliser
+            cpts[parent] = cpts[parent] + (normaliser if groups is None else normaliser[groups.of(parent)])
     theta = np.zeros_like(network.theta)
     theta[: network.layout.size] = np.concatenate([cpt.ravel() for cpt in cpts])
     return replace(network, theta=theta, log_prior=log_prior - _log_sum(log_prior, axis=0))

@@ -36,7 +36,7 @@ def mean_contributions(networks: Sequence[Network], codes: IntArray, probabiliti
 
 def _contribution(network: Network, feature: int, codes: IntArray, first: IntArray, second: IntArray) -> FloatArray:
     """Difference of a feature's log-probability between two classes, float[N]."""
-    table = network.layout.cpt(network.theta, feature).astype(np.float64)
+    table = network.expanded.layout.cpt(network.expanded.theta, feature).astype(np.float64)
     x_parent = np.zeros(len(codes), np.int64)
     for parent in network.extra_parents[feature].tolist():  # none, one, or a pair with combined values
         if parent >= 0:

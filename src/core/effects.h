@@ -1,0 +1,94 @@
+// Sums of effects: the conditional likelihood of classes whose scores are sums over tables, with its gradient.
+//
+//   score(c | x) = bias_c + sum over tables t of theta_t[cell_t(x), c],   loss = sum over rows of w (-log softmax_y)
+//
+// A table has a cell for each value of one column, or for each pair of values of two. The loss is convex in theta. With
+// two classes only the difference of their scores matters: theta then has one entry a cell, and softmax is a sigmoid.
+//
+// The penalty is a quadratic form, too: for each table a ridge on its entries, and squared differences of neighbouring
+// cells along either axis, each edge with a weight of its own.
+//
+// Rows are scored in ranges and gradients are summed in ranges of tables, each table in the order of the rows: results
+// have the same bits for any number of threads.
+#pragma once
+
+#include <vector>
+
+#include "crew.h"
+#include "views.h"
+
+namespace tanager {
+
+// One table: the column of the cells' first index, that of the second, which varies fastest, or -1, and where its cells
+// start among all cells.
+struct EffectTable {
+    Index column, other;
+    Index card, card_other;
+    Index first_cell;
+
+    Index n_cells() const { return card * card_other; }
+};
+
+// Strengths of the penalties of one table.
+struct Penalty {
+    double ridge;          // on squares of entries
+    double along, across;  // on squares of differences along the first and along the second index
+    double bend;           // on squares of differences of differences along the first
+};
+
+class Effects {
+ public:
+    // Columns are [K, N], with every code below its card. Weights of edges are those between values v and v + 1.
+    Effects(const Codes& columns, View<const Index> y, View<const double> weight, Index n_classes,
+            View<const Index> cards, std::vector<std::vector<double>> edges, std::vector<EffectTable> tables,
+            int n_threads);
+
+    Index n_rows() const { return static_cast<Index>(y_.size()); }
+    Index n_classes() const { return n_classes_; }
+    Index n_tables() const { return static_cast<Index>(tables_.size()); }
+    Index width() const { return width_; }                       // entries of a cell: classes, or 1 where there are two
+    Index n_entries() const { return (n_cells_ + 1) * width_; }  // of theta: cells, then the bias
+
+    // The loss with its penalties; gradient [n_entries] is filled.
+    double loss(View<const double> theta, View<const Penalty> penalties, View<double> gradient);
+
+    // Probabilities of the classes of each row, [N, C].
+    void probabilities(View<const double> theta, Matrix<double> out);
+
+    // Sums of weights p (1 - p) over the rows of each cell, [n_entries]: the diagonal of the loss's second derivative.
+    void curvature(View<const double> theta, View<double> out);
+
+    // The diagonal of the penalties' second derivative, added to out [n_entries].
+    void add_penalty_curvature(View<const Penalty> penalties, View<double> out) const;
+
+ private:
+    void take(View<const double> theta);
+    void score_rows(Index lo, Index hi);
+    void sum_table(Index t, View<double> out);
+    double penalise(Index t, const Penalty& penalty, const double* theta, double* gradient) const;
+    template <class Visit>
+    void for_each_edge(const EffectTable& table, const Penalty& penalty, Visit&& visit) const;
+    template <class Work>
+    void share(Index n_items, Work&& work);
+
+    Index n_classes_, width_, lanes_, stride_;  // stride: entries of a cell with lanes to spare
+    Index n_cells_;
+    std::vector<std::vector<std::uint16_t>> columns_;
+    std::vector<Index> y_;
+    std::vector<float> weight_;
+    std::vector<std::vector<double>> edges_;
+    std::vector<EffectTable> tables_;
+    std::vector<float> theta_;     // [n_cells + 1, stride]
+    std::vector<float> residual_;  // [N, stride]: what gradients are sums of
+    std::vector<double> row_loss_;
+    Crew crew_;
+};
+
+// How much a table of each pair of columns would add to scores with these residuals, as a matrix [K, K].
+//
+// One Newton step for the table alone, with a ridge: half the sum over cells and classes of (G^2 - H) / (H + ridge),
+// where G sums the residuals of the rows of a cell and H their curvature. H is also what G^2 would be by chance.
+void pair_gains(Index lo, Index hi, const Codes& columns, View<const Index> cards, Matrix<const float> residual,
+                Matrix<const float> curvature, double ridge, Matrix<double> gains);
+
+}  // namespace tanager

@@ -1,0 +1,129 @@
+// The minimum of a smooth convex function of many variables: L-BFGS from a diagonal first guess.
+//
+//   d = -H g,   x <- x + t d,   t = 1, or less until f falls by enough (Armijo)
+//
+// H is the inverse of the second derivative as the last few steps s and changes of the gradient y tell it, on top of a
+// diagonal that the caller knows (Nocedal and Wright, Numerical Optimization, algorithm 7.4). Every sum runs in one
+// fixed order, so that results do not depend on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "views.h"
+
+namespace tanager {
+
+// Steps and changes of the gradient that are remembered, newest last.
+//
+// They are kept in single precision, which halves what has to be read and is more than their use as a guess needs.
+class InverseCurvature {
+ public:
+    InverseCurvature(View<const double> diagonal, Index most)
+        : diagonal_(diagonal),
+          most_(most),
+          steps_(static_cast<std::size_t>(most * diagonal.size)),
+          changes_(static_cast<std::size_t>(most * diagonal.size)),
+          products_(static_cast<std::size_t>(most)) {}
+
+    // Take up the step from one point to the next and the change of the gradient.
+    void learn(const double* from, const double* to, const double* gradient_from, const double* gradient_to) {
+        const Index size = diagonal_.size, place = n_learned_ % most_;
+        float *step = steps_.data() + place * size, *change = changes_.data() + place * size;
+        for (Index k = 0; k < size; ++k) {
+            step[k] = static_cast<float>(to[k] - from[k]);
+            change[k] = static_cast<float>(gradient_to[k] - gradient_from[k]);
+        }
+        const double product = sum(size, [&](Index k) { return static_cast<double>(step[k]) * change[k]; });
+        if (!(product > 0.0)) return;  // rounding: the function is convex
+        scale_ = product / sum(size, [&](Index k) { return change[k] * diagonal_[k] * change[k]; });
+        products_[place] = product;
+        ++n_learned_;
+    }
+
+    // d = -H g
+    void direct(const double* gradient, double* direction) const {
+        const Index size = diagonal_.size, n_kept = std::min(n_learned_, most_);
+        std::vector<double> shares(static_cast<std::size_t>(n_kept));
+        for (Index k = 0; k < size; ++k) direction[k] = -gradient[k];
+        for (Index p = 0; p < n_kept; ++p) {
+            const Index place = (n_learned_ - 1 - p) % most_;
+            const float *step = steps_.data() + place * size, *change = changes_.data() + place * size;
+            const double share = sum(size, [&](Index k) { return step[k] * direction[k]; }) / products_[place];
+            for (Index k = 0; k < size; ++k) direction[k] -= share * change[k];
+            shares[p] = share;
+        }
+        for (Index k = 0; k < size; ++k) direction[k] *= scale_ * diagonal_[k];
+        for (Index p = n_kept - 1; p >= 0; --p) {
+            const Index place = (n_learned_ - 1 - p) % most_;
+            const float *step = steps_.data() + place * size, *change = changes_.data() + place * size;
+            const double share =
+                shares[p] - sum(size, [&](Index k) { return change[k] * direction[k]; }) / products_[place];
+            for (Index k = 0; k < size; ++k) direction[k] += share * step[k];
+        }
+    }
+
+    // A sum in eight parts, so that it vectorises, always in the same order.
+    template <class Term>
+    static double sum(Index size, Term&& term) {
+        double parts[8] = {};
+        Index k = 0;
+        for (; k + 8 <= size; k += 8)
+            for (Index p = 0; p < 8; ++p) parts[p] += term(k + p);
+        for (; k < size; ++k) parts[0] += term(k);
+        return ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
+    }
+
+ private:
+    View<const double> diagonal_;
+    Index most_, n_learned_ = 0;
+    double scale_ = 1.0;
+    std::vector<float> steps_, changes_;  // [most, size], in turn
+    std::vector<double> products_;
+};
+
+struct Minimum {
+    double value;
+    Index n_steps;
+    bool is_reached;  // the last step lowered the value by less than the tolerance
+};
+
+// Minimise from x on. loss(x, gradient) returns the value and fills the gradient; diagonal is about the inverse of the
+// second derivative's; check() is called before each step and may throw.
+template <class Loss, class Check>
+Minimum minimise(View<double> x, View<const double> diagonal, Loss&& loss, Index most_steps, double tolerance,
+                 Check&& check) {
+    constexpr Index memory = 6;
+    constexpr int most_trials = 20;
+    constexpr double enough = 1e-4;
+    const auto size = static_cast<std::size_t>(x.size);
+    InverseCurvature inverse(diagonal, memory);
+    std::vector<double> gradient(size), direction(size), next(size), next_gradient(size);
+    double value = loss(View<const double>{x.data, x.size}, View<double>{gradient.data(), x.size});
+    for (Index n = 0; n < most_steps; ++n) {
+        check();
+        inverse.direct(gradient.data(), direction.data());
+        const double slope = InverseCurvature::sum(x.size, [&](Index k) { return gradient[k] * direction[k]; });
+        if (!(slope < 0.0)) return {value, n, true};
+        double length = 1.0, found = 0.0;
+        int trial = 0;
+        for (; trial < most_trials; ++trial) {
+            for (std::size_t k = 0; k < size; ++k) next[k] = x.data[k] + length * direction[k];
+            found = loss(View<const double>{next.data(), x.size}, View<double>{next_gradient.data(), x.size});
+            if (found <= value + enough * length * slope) break;
+            const double best = -slope * length / (2.0 * ((found - value) / length - slope));  // of the parabola
+            length = std::isfinite(best) ? std::clamp(best, 0.1 * length, 0.5 * length) : 0.1 * length;
+        }
+        if (trial == most_trials) return {value, n, true};  // rounding leaves nothing to gain
+        inverse.learn(x.data, next.data(), gradient.data(), next_gradient.data());
+        std::copy(next.begin(), next.end(), x.data);
+        gradient.swap(next_gradient);
+        const double fall = value - found;
+        value = found;
+        if (fall <= tolerance * std::abs(value)) return {value, n + 1, true};
+    }
+    return {value, most_steps, false};
+}
+
+}  // namespace tanager

@@ -1,0 +1,244 @@
+"""Sums of main effects and of effects of pairs of features, fitted to the conditional likelihood with a penalty.
+
+The score of a class is a sum of tables: one for each feature, over all its values, and one for each pair of features,
+over the groups of their values. The penalty pulls neighbouring bins of numbers together and other values towards zero,
+so that many bins cost little. Loss and penalty are convex, and are minimised to the optimum (see ``effects.h``).
+
+A sum over the pairs of a forest is a Bayesian network classifier: the CPT of a feature is the sum of its main effect
+and the effect of the pair with its parent, normalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from tanager import core
+from tanager._threads import Crew
+from tanager._types import FloatArray, IntArray
+from tanager.model.layout import Groups, make_groups
+
+# Penalties for a strength of one, in units of the summed loss of rows; they scale with the numbers of values so that a
+# curve costs the same whether it is cut into few bins or many. docs/defaults.md says how they were chosen.
+_STEP, _BEND, _LEVEL = 5.0, 2.0, 0.005  # differences of main effects, of their differences, and the effects themselves
+_CATEGORY = 0.3  # main effects of values without an order
+_STANDARD_BINS, _STANDARD_CELLS = 32, 144
+_HEAVY, _LOOSE = 0.2, 0.1  # beside a bin with this share of the rows, differences cost this much of the usual
+
+_RESIDUAL_RIDGE = 3.0
+_RESIDUAL_STRENGTH = 1.0
+_RESIDUAL_ROWS = 5000  # enough to rank pairs
+
+
+def group_values(codes: IntArray, cards: IntArray, n_ordered: IntArray, weight: FloatArray, most: int) -> Groups:
+    """Put the values of each feature into at most ``most`` groups of about equal weight.
+
+    Neighbouring bins of numbers share a group; of values without an order, the heaviest keep one of their own and the
+    others share the last. The bin of missing cells, which comes after those of numbers, stays alone.
+
+    Parameters
+    ----------
+    codes : int array of shape (N, D)
+    cards, n_ordered : int arrays of shape (D,)
+        Numbers of values, and how many of the first are in order.
+    weight : float array of shape (N,)
+    most : int
+    """
+    maps = []
+    for i, (card, ordered) in enumerate(zip(cards.tolist(), n_ordered.tolist(), strict=True)):
+        counts = np.bincount(codes[:, i], weight, minlength=card)[:card]
+        if card <= most or 0 < ordered <= most:
+            maps.append(np.arange(card))
+        elif ordered > most:
+            before = np.cumsum(counts[:ordered]) - counts[:ordered] / 2
+            place = np.minimum(before * most / max(counts[:ordered].sum(), np.finfo(float).tiny), most - 1)
+            groups = np.unique(place.astype(np.int64), return_inverse=True)[1]
+            maps.append(np.concatenate([groups, groups[-1] + 1 + np.arange(card - ordered)]))
+        else:
+            rank = np.empty(card, np.int64)
+            rank[np.argsort(-counts, kind="stable")] = np.arange(card)
+            maps.append(np.minimum(rank, most - 1))
+    return make_groups(maps)
+
+
+class Effects:
+    """Main effects of all features and effects of some pairs, over some rows.
+
+    Parameters
+    ----------
+    codes : int array of shape (N, D)
+        A code equal to the number of values is unknown; it takes part as a value of its own.
+    y : int64 array of shape (N,)
+    weight : float array of shape (N,)
+    n_classes : int
+    n_ordered : int array of shape (D,)
+    groups : Groups
+    pairs : sequence of (int, int)
+        Pairs of features.
+    n_threads : int, default=1
+        Does not change the result.
+    """
+
+    def __init__(
+        self,
+        codes: IntArray,
+        y: IntArray,
+        weight: FloatArray,
+        n_classes: int,
+        n_ordered: IntArray,
+        groups: Groups,
+        pairs: Sequence[tuple[int, int]] = (),
+        n_threads: int = 1,
+    ) -> None:
+        self.groups, self.pairs, self.n_classes = groups, list(pairs), n_classes
+        n_features = len(groups.cards)
+        values = np.diff(groups.start)
+        known = np.minimum(codes, values).T
+        extended = [np.append(groups.of(i), groups.cards[i]) for i in range(n_features)]
+        grouped = np.stack([each[column] for each, column in zip(extended, known, strict=True)])
+        self._columns = np.concatenate([known, grouped]).astype(np.uint16)
+        self._cards = np.concatenate([values, groups.cards]) + 1
+        of_groups = [_n_ordered_groups(groups.of(i), int(n)) for i, n in enumerate(n_ordered)]
+        self._n_ordered = np.concatenate([n_ordered, of_groups]).astype(np.int64)
+        mains = np.stack([np.arange(n_features), np.full(n_features, -1)], axis=1)
+        self._tables = np.concatenate([mains, n_features + np.array(self.pairs, np.int64).reshape(-1, 2)])
+        # With two classes an effect is the difference between them.
+        self._width = 1 if n_classes == 2 else n_classes
+        cards = np.where(self._tables < 0, 1, self._cards[self._tables])
+        self._offset = np.concatenate([[0], np.cumsum(cards.prod(axis=1) * self._width)])
+        self._y, self._weight = np.ascontiguousarray(y, np.int64), np.ascontiguousarray(weight, np.float64)
+        edges = np.concatenate([self._edges(column) for column in range(2 * n_features)])
+        self._core = core.Effects(
+            self._columns, self._y, self._weight, n_classes, self._cards, edges, self._tables, n_threads
+        )
+
+    def fit(
+        self,
+        main: float,
+        pair: float,
+        start: FloatArray | None = None,
+        *,
+        most_steps: int = 100,
+        tolerance: float = 1e-5,
+    ) -> FloatArray:
+        """Find the effects of smallest loss with penalties of given strengths.
+
+        Parameters
+        ----------
+        main, pair : float
+            Strengths of the penalties of main effects and of pairs.
+        start : float array, optional
+            Effects to start from: of this fit, or of one with the same features and no pairs.
+        most_steps : int
+        tolerance : float
+            The search ends with a step that lowers the loss by less than this share of it.
+
+        Returns
+        -------
+        float64 array
+            All tables in sequence, and the bias of the classes.
+        """
+        theta = np.zeros(self._core.n_entries)
+        if start is not None:
+            n_tables = len(start) - self._width
+            theta[:n_tables], theta[-self._width :] = start[:n_tables], start[-self._width :]
+        self._core.minimise(theta, self._penalties(main, pair), most_steps, tolerance)
+        return theta
+
+    def probabilities(self, theta: FloatArray) -> FloatArray:
+        """Probability of each class for each row, float64[N, C]."""
+        found = np.empty((len(self._y), self.n_classes))
+        self._core.probabilities(theta, found)
+        return found
+
+    def log_losses(self, theta: FloatArray) -> FloatArray:
+        """Log-loss of each row, float64[N]."""
+        of_class = self.probabilities(theta)[np.arange(len(self._y)), self._y]
+        losses: FloatArray = -np.log(np.maximum(of_class, np.finfo(np.float32).tiny))
+        return losses
+
+    def pair_gains(self, theta: FloatArray, crew: Crew) -> FloatArray:
+        """How much each pair of features would lower the loss beside these effects, float64[D, D], symmetric.
+
+        It is what one step of Newton's method for the table of the pair alone would gain, less what it would gain by
+        chance (see ``effects.h``).
+        """
+        used = slice(1, None) if self.n_classes == 2 else slice(None)
+        probability = self.probabilities(theta)
+        residual, curvature = probability.copy(), probability * (1 - probability) * self._weight[:, None]
+        residual[np.arange(len(self._y)), self._y] -= 1.0
+        residual *= self._weight[:, None]
+        n_features = len(self.groups.cards)
+        columns, cards = self._columns[n_features:], self._cards[n_features:]
+        gains = np.zeros((n_features, n_features))
+        arrays = (np.ascontiguousarray(each[:, used], np.float32) for each in (residual, curvature))
+        ranges = crew.split_by_cost(np.arange(n_features) + 1.0)
+        crew.run(core.pair_gains, ranges, columns, cards, *arrays, _RESIDUAL_RIDGE, gains)
+        return gains
+
+    def main(self, theta: FloatArray, feature: int) -> FloatArray:
+        """Effect of a feature's values on the classes, float64[R_i, C]."""
+        return self._table(theta, feature)[:-1, 0]
+
+    def pair(self, theta: FloatArray, pair: int) -> FloatArray:
+        """Effect of a pair's groups of values on the classes, float64[G_a, G_b, C]."""
+        return self._table(theta, len(self.groups.cards) + pair)[:-1, :-1]
+
+    def bias(self, theta: FloatArray) -> FloatArray:
+        """Score of the classes before any effect, float64[C]."""
+        return self._of_classes(theta[self._offset[-1] :])
+
+    @cached_property
+    def _sizes(self) -> IntArray:
+        return np.where(self._tables < 0, 1, self._cards[self._tables])
+
+    def _table(self, theta: FloatArray, table: int) -> FloatArray:
+        entries = theta[self._offset[table] : self._offset[table + 1]]
+        return self._of_classes(entries.reshape(*self._sizes[table], self._width))
+
+    def _of_classes(self, entries: FloatArray) -> FloatArray:
+        return entries if self._width > 1 else np.concatenate([-entries / 2, entries / 2], axis=-1)
+
+    def _edges(self, column: int) -> FloatArray:
+        """Weight of the difference between each value of a column and the next: none where they are not in order."""
+        card, ordered = int(self._cards[column]), int(self._n_ordered[column])
+        edges = np.zeros(card - 1)
+        edges[: max(ordered - 1, 0)] = 1.0
+        counts = np.bincount(self._columns[column], self._weight, minlength=card)
+        for heavy in np.flatnonzero(counts[:ordered] > _HEAVY * self._weight.sum()).tolist():
+            beside = slice(max(heavy - 1, 0), min(heavy + 1, ordered - 1))
+            edges[beside] = _LOOSE
+        return edges
+
+    def _penalties(self, main: float, pair: float) -> FloatArray:
+        """Strengths of ridge, differences along both axes, and bends, of each table, float64[T, 4]."""
+        rows = []
+        for (column, other), (card, card_other) in zip(self._tables.tolist(), (self._sizes - 1).tolist(), strict=True):
+            if other >= 0:
+                ratio = max(card, 1) / max(card_other, 1)
+                ridge = min(_STANDARD_CELLS / max(card * card_other, 1), 1.0)
+                rows.append((pair * ridge, _STEP * pair * ratio, _STEP * pair / ratio, 0.0))
+            elif self._n_ordered[column]:
+                fine = max(card, 1) / _STANDARD_BINS
+                rows.append((main * _LEVEL / fine, main * _STEP * fine, 0.0, main * _BEND * fine**3))
+            else:
+                rows.append((main * _CATEGORY, 0.0, 0.0, 0.0))
+        # The difference of two classes has twice the square that their two effects have together.
+        return np.array(rows, np.float64).reshape(-1, 4) * (0.5 if self._width == 1 else 1.0)
+
+
+def residual_gains(
+    codes: IntArray, y: IntArray, weight: FloatArray, n_classes: int, n_ordered: IntArray, groups: Groups, crew: Crew
+) -> FloatArray:
+    """How much each pair of features would add to the main effects of all, float64[D, D]; from some of the rows."""
+    every = -(-len(y) // _RESIDUAL_ROWS)
+    rows = slice(None, None, every)
+    effects = Effects(codes[rows], y[rows], weight[rows], n_classes, n_ordered, groups, n_threads=crew.n_threads)
+    return effects.pair_gains(effects.fit(_RESIDUAL_STRENGTH, 1.0), crew)
+
+
+def _n_ordered_groups(groups: IntArray, n_ordered: int) -> int:
+    """How many of the first groups are in order, where the first values are."""
+    return int(groups[n_ordered - 1]) + 1 if n_ordered else 0
