@@ -25,7 +25,7 @@ demo: $(VENV)/.installed-demo  ## train a classifier on small data and draw what
 	$(BIN)/tanager demo
 
 test: $(VENV)/.installed-test  ## run the tests and the examples in the docstrings
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, format, types and the layers, of Python and C++
 	$(BIN)/ruff check .

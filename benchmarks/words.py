@@ -49,7 +49,7 @@ def run(*, tiny: bool = False) -> Section:
         split = read(folder).head(500) if tiny else read(folder)
         ours: dict[str, Any] = {
             "TANClassifier()": TANClassifier(random_state=0),
-            "one preset": TANClassifier(**PRESETS["likelihood"].get_params(deep=False), random_state=0),
+            "one preset": TANClassifier(**PRESETS["tree"].get_params(deep=False), random_state=0),
         }
         theirs = _measure(HistGradientBoostingClassifier(random_state=0), as_categories(split))
         rows += [_row(f"{name}, {label}", _measure(it, split), theirs) for label, it in ours.items()]

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from tanager import GradientDescent, TANClassifier, TANEnsembleClassifier, core
 from tanager._types import FloatArray
 from tanager.data import as_frame
-from tanager.estimators.inputs import encode_training
+from tanager.estimators.inputs import TrainingData
 from tanager.learning import Context, Recipe
 from tanager.model import Network
 from tanager.training import Noise, TrainingSettings, TrainState, initial_state, structure_of, train
@@ -38,7 +38,7 @@ class AveragedCPTs:
     def fit(self, X: Any, y: Any) -> Self:
         """Train, and add up the CPTs after each epoch of the second half."""
         seed = self.estimator.random_state
-        self._encoded = encode_training(self.estimator, X, y, None, n_threads=1)
+        self._encoded = TrainingData(self.estimator, X, y, None, n_threads=1).encoded(is_fine=False)
         context = Context(self._encoded.rows)
         recipe = Recipe(self.estimator.structure, self.estimator.parameters).used(context.rows.n_counted)
         layout, phi = recipe.lay_out(context, seed), None

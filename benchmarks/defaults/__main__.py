@@ -25,7 +25,7 @@ from benchmarks.rivals.data import TABLES, is_there
 from benchmarks.rivals.methods import METHODS
 from tanager import TANClassifier, TANEnsembleClassifier
 from tanager.files import written_whole
-from tanager.learning import PRESETS, TREE_PARAMETERS, Counts
+from tanager.learning import ENSEMBLE_PRESETS, PRESETS
 
 PAGE = DOCS / "defaults-results.md"
 
@@ -72,9 +72,10 @@ def make_models(kind: str, seed: int) -> dict[str, Any]:
     """What is measured, by name: baselines, each preset alone, and the choice."""
     if kind == "several trees":
         alone = {
-            name: TANEnsembleClassifier("trees", parameters, training="joint", calibrate=False, random_state=seed)
-            for name, parameters in TREE_PARAMETERS.items()
-            if not isinstance(parameters, Counts)
+            name: TANEnsembleClassifier(
+                preset.members, preset.parameters, training="joint", calibrate=False, random_state=seed
+            )
+            for name, preset in ENSEMBLE_PRESETS.items()
         }
         return {**alone, _CHOICE: TANEnsembleClassifier(random_state=seed)}
     baselines = {name: METHODS[name].make() for name in _BASELINES}

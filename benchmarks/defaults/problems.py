@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.csv_files import Split
-from benchmarks.rivals.data import load_table
+from benchmarks.rivals.data import load_splits
 
 SIZES = (100, 300, 1000, 3000)
 MOST_MEASURED = 5000
@@ -35,16 +35,16 @@ def problems_of(table: str, n_seeds: int = 1) -> list[Problem]:
     Examples
     --------
     >>> [problem.n_rows for problem in problems_of("digits")]
-    [100, 300, 898]
+    [100, 300, 1077]
     """
-    most = min(int(_LARGEST_SHARE * len(load_table(table).y_train)), MOST_LEARNED)
+    most = min(int(_LARGEST_SHARE * len(load_splits(table)[0].y_train)), MOST_LEARNED)
     sizes = [size for size in SIZES if size < 0.8 * most] + [most]
     return [Problem(table, size, seed) for size in sizes for seed in range(n_seeds)]
 
 
 def load_problem(problem: Problem) -> Split:
     """Rows to learn from and rows to measure on."""
-    split = load_table(problem.table)
+    split = load_splits(problem.table)[0]
     order = np.random.default_rng(_SEED + problem.seed).permutation(len(split.y_train))
     learned, measured = order[: problem.n_rows], order[problem.n_rows :][:MOST_MEASURED]
     return Split(

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from tanager import TANClassifier
 from tanager.data import as_frame
-from tanager.estimators.inputs import encode_training
+from tanager.estimators.inputs import TrainingData
 
 CODING: dict[str, Any] = {"binning": "mdlp", "max_bins": None, "max_categories": 64, "missing": "value"}
 """Named in full, so that the rivals do not change when a default does."""
@@ -21,7 +21,7 @@ class Codes(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the codes of all columns."""
         classifier = TANClassifier("none", parameters="ml", **CODING)
-        self.encoder_ = encode_training(classifier, X, y, None, n_threads=1).encoder
+        self.encoder_ = TrainingData(classifier, X, y, None, n_threads=1).encoded(is_fine=False).encoder
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -1,10 +1,9 @@
-"""The data sets of the comparison, each with one split that never changes.
+"""The data sets of the comparison, each with splits that never change.
 
 letter, satimage (its first fold), usps and mnist are the paper's codes in the paper's split; the codes have an order
-and are given as numbers. adult and kddcup99 have a split of their own. Of the others a third of the rows, drawn once
-and stratified by class, are test rows. Words are pandas categories; a question mark is a missing cell.
-
-Defaults are chosen on the training rows of these splits, so neither the seed nor the share may change.
+and are given as numbers. adult and kddcup99 have a split of their own. Data sets of fewer than 2,000 rows are cut into
+five folds, each of which is the test part once; of the others a third of the rows, drawn once, are test rows. Both are
+stratified by class. Words are pandas categories; a question mark is a missing cell.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from sklearn import datasets as sklearn_datasets
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from benchmarks.csv_files import Split, as_categories, extra_folder, read_adult, read_kddcup99, read_rows
 from tanager.datasets import load_dataset
@@ -37,18 +36,25 @@ TABLES: tuple[str, ...] = (
     "usps",
     "mnist",
     "kddcup99",
+    *("australian", "banana", "contraceptive", "german", "heart", "ionosphere", "mammographic", "optdigits", "phoneme"),
+    *("pima", "ring", "saheart", "segment", "sonar", "spambase", "texture", "tic-tac-toe", "titanic", "twonorm"),
+    *("vehicle", "vowel"),
 )
-"""Names of the data sets, the cheaper ones first."""
+"""Names of the data sets: the fifteen of earlier comparisons, the cheaper ones first, and the tables of KEEL."""
 
 _TEST_SHARE, _SPLIT_SEED = 1 / 3, 0
 
+_FEW_ROWS, _N_FOLDS = 2_000, 5
+
 _OF_SKLEARN = ("iris", "wine", "breast_cancer", "digits")
 _OF_PAPER = ("letter", "satimage", "usps", "mnist")
+_OWN_SPLIT = {"adult": read_adult, "kddcup99": read_kddcup99}
+_OF_KEEL = TABLES[15:]
 
 
 @cache
-def load_table(name: str) -> Split:
-    """Training and test rows of a data set.
+def load_splits(name: str) -> tuple[Split, ...]:
+    """Training and test rows of a data set: one split, or the folds of a small one.
 
     Parameters
     ----------
@@ -57,22 +63,25 @@ def load_table(name: str) -> Split:
 
     Returns
     -------
-    Split
+    tuple of Split
         ``(X_train, y_train, X_test, y_test)`` as pandas frames and series.
 
     Examples
     --------
-    >>> split = load_table("iris")
-    >>> split.X_train.shape, split.X_test.shape
-    ((100, 4), (50, 4))
+    >>> [split.X_test.shape for split in load_splits("iris")[:2]]
+    [(30, 4), (30, 4)]
     """
     if name not in TABLES:
         raise ValueError(f"no data set {name!r}; there are {', '.join(TABLES)}")
-    if name in _OF_SKLEARN:
-        return split_rows(*getattr(sklearn_datasets, f"load_{name}")(return_X_y=True, as_frame=True))
     if not is_there(name):
         raise FileNotFoundError(f"{needed_file(name)} of data set {name!r} is missing: set TANAGER_DATA to its folder")
-    return _paper_split(name) if name in _OF_PAPER else as_categories(_read_split(name))
+    if name in _OF_PAPER:
+        return (_paper_split(name),)
+    if name in _OWN_SPLIT:
+        return (as_categories(_OWN_SPLIT[name](extra_folder() or Path())),)
+    X, y = _read(name)
+    splits = fold_rows(X, y) if len(y) < _FEW_ROWS else [split_rows(X, y)]
+    return tuple(map(as_categories, splits))
 
 
 def is_there(name: str) -> bool:
@@ -85,7 +94,8 @@ def needed_file(name: str) -> str:
     """The file of a data set, below the folder that TANAGER_DATA names."""
     if name in _OF_PAPER:
         return f"{name}_paper.npz"
-    return f"extra/{'kddcup99_10pct_train' if name == 'kddcup99' else name}.csv.gz"
+    folder = "tables" if name in _OF_KEEL else "extra"
+    return f"{folder}/{'kddcup99_10pct_train' if name == 'kddcup99' else name}.csv.gz"
 
 
 def split_rows(X: pd.DataFrame, y: pd.Series) -> Split:
@@ -95,13 +105,16 @@ def split_rows(X: pd.DataFrame, y: pd.Series) -> Split:
     return Split(X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test])
 
 
-def _read_split(name: str) -> Split:
-    folder = extra_folder() or Path()
-    if name == "adult":
-        return read_adult(folder)
-    if name == "kddcup99":
-        return read_kddcup99(folder)
-    return split_rows(*read_rows(folder / f"{name}.csv.gz"))
+def fold_rows(X: pd.DataFrame, y: pd.Series) -> list[Split]:
+    """Hold out each of five parts of the rows for the test, always the same ones."""
+    folds = StratifiedKFold(_N_FOLDS, shuffle=True, random_state=_SPLIT_SEED).split(X, y)
+    return [Split(X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test]) for train, test in folds]
+
+
+def _read(name: str) -> tuple[pd.DataFrame, pd.Series]:
+    if name in _OF_SKLEARN:
+        return getattr(sklearn_datasets, f"load_{name}")(return_X_y=True, as_frame=True)
+    return read_rows(Path(os.environ["TANAGER_DATA"]) / needed_file(name))
 
 
 def _paper_split(name: str) -> Split:

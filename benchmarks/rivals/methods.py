@@ -14,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 from benchmarks import peers
 from benchmarks.rivals.codes import CODING, Codes
 from benchmarks.rivals.pyagrum_tan import PyAgrumTAN
+from benchmarks.rivals.wrapped import OnCodes, OnText
 from tanager import Counts, TANClassifier, TANEnsembleClassifier
 
 
@@ -56,6 +57,24 @@ def _explainable() -> Any:
     return ExplainableBoostingClassifier(n_jobs=1)
 
 
+def _catboost() -> Any:
+    from catboost import CatBoostClassifier
+
+    return OnText(CatBoostClassifier(verbose=0, thread_count=1, random_seed=0, allow_writing_files=False))
+
+
+def _lightgbm() -> Any:
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(n_jobs=1, random_state=0, verbose=-1)
+
+
+def _of_scikit_bayes(name: str, **options: Any) -> Any:
+    import skbn
+
+    return OnCodes(getattr(skbn, name)(**options))
+
+
 METHODS = {
     "tan": Method("TAN", "`TANClassifier()`", lambda: TANClassifier(random_state=0)),
     "ensemble": Method("TAN ensemble", "`TANEnsembleClassifier()`", lambda: TANEnsembleClassifier(random_state=0)),
@@ -75,6 +94,22 @@ METHODS = {
         "boosting",
         "scikit-learn's histogram gradient boosting, its defaults, words as categories",
         lambda: HistGradientBoostingClassifier(random_state=0),
+    ),
+    "lightgbm": Method("LightGBM", "LightGBM, its defaults, words as categories", _lightgbm, needs="lightgbm"),
+    "catboost": Method(
+        "CatBoost", "CatBoost, its defaults, words as categories", _catboost, needs="catboost", is_warmed_up=False
+    ),
+    "a2de": Method(
+        "A2DE",
+        "averaged two-dependence estimators of scikit-bayes, on MDLP bins",
+        lambda: _of_scikit_bayes("AnDE", n_dependence=2),
+        needs="skbn",
+    ),
+    "alr": Method(
+        "ALR",
+        "accelerated logistic regression of scikit-bayes, on MDLP bins",
+        lambda: _of_scikit_bayes("ALR"),
+        needs="skbn",
     ),
     "explainable": Method(
         "explainable",

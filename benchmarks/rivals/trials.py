@@ -12,23 +12,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from threading import Event, Thread
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import machine
 from benchmarks.csv_files import Split
-from benchmarks.rivals.data import load_table
+from benchmarks.rivals.data import load_splits
 from benchmarks.rivals.measures import count_parameters, pickled_bytes, score
 from benchmarks.rivals.methods import METHODS
 from benchmarks.rivals.outcomes import NOT_FINISHED, Outcome, Result, Stopped
 from benchmarks.timing import time_once
 
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _FEW_OF_A_CLASS = 10
 _OUT_OF_TIME = 75  # exit status
 
@@ -80,19 +81,28 @@ def warm_up(split: Split, model: Any) -> None:
     model.fit(split.X_train.loc[few], split.y_train.loc[few]).predict_proba(split.X_test.iloc[:10])
 
 
-def measure(split: Split, model: Any, seconds: float) -> Result:
-    """Fit and test in this process, which is ended if that takes too long."""
-    with threadpool_limits(1), _limit(seconds):
-        fit, _ = time_once(lambda: model.fit(split.X_train, split.y_train))
-        predict, probabilities = time_once(lambda: model.predict_proba(split.X_test))
+def measure(splits: Sequence[Split], make: Callable[[], Any], seconds: float) -> Result:
+    """Fit and test in this process, which is ended if that takes too long; folds are put together.
+
+    Times are those of one fold and of its test rows, sizes those of the last one.
+    """
+    found, fit_seconds, predict_seconds = [], 0.0, 0.0
+    for split in splits:
+        model = make()
+        with threadpool_limits(1), _limit(seconds):
+            fit, _ = time_once(lambda model=model, split=split: model.fit(split.X_train, split.y_train))
+            predict, given = time_once(lambda model=model, split=split: model.predict_proba(split.X_test))
+        fit_seconds, predict_seconds = fit_seconds + fit.median / 1e3, predict_seconds + predict.median / 1e3
+        found.append((given, split.y_test.to_numpy()))
+    probabilities, y = (np.concatenate(each) for each in zip(*found, strict=True))
     return Result(
-        len(split.y_train),
-        len(split.y_test),
-        split.X_train.shape[1],
+        len(splits[0].y_train),
+        len(y),
+        splits[0].X_train.shape[1],
         len(model.classes_),
-        *score(probabilities, model.classes_, split.y_test.to_numpy()),
-        fit.median / 1e3,
-        predict.median / 1e3,
+        *score(probabilities, model.classes_, y),
+        fit_seconds / len(splits),
+        predict_seconds / len(splits),
         pickled_bytes(model),
         count_parameters(model),
         machine.describe(),
@@ -119,10 +129,10 @@ def _end_after(seconds: float, is_done: Event) -> None:
 
 
 def _main(table: str, method: str, seconds: str) -> None:
-    split, model = load_table(table), METHODS[method].make()
+    splits, make = load_splits(table), METHODS[method].make
     if METHODS[method].is_warmed_up:
-        warm_up(split, model)
-    result = measure(split, model, float(seconds))
+        warm_up(splits[0], make())
+    result = measure(splits, make, float(seconds))
     print(json.dumps(asdict(result)))
 
 

@@ -10,7 +10,6 @@ namespace tanager {
 
 namespace {
 
-constexpr double least_curvature = 1e-3;  // of cells that no row has
 constexpr Index most_entries = std::numeric_limits<std::int32_t>::max() / 8;
 
 // Columns [K, N], with every code below its card.
@@ -22,7 +21,8 @@ Codes columns_of(nb::handle columns, View<const Index> cards) {
         with_codes(x, [&](const auto* codes) {
             const auto* first = codes + k * x.columns;
             const bool is_below = std::all_of(first, first + x.columns, [&](auto code) {
-                return static_cast<std::uint64_t>(code) < static_cast<std::uint64_t>(cards[k]);
+                const std::uint64_t value = code;
+                return value <= x.largest() && value < static_cast<std::uint64_t>(cards[k]);
             });
             require(is_below, "column ", k, " holds codes that are not below its card, ", cards[k]);
         });
@@ -98,12 +98,11 @@ class BoundEffects {
         {
             nb::gil_scoped_release release;
             std::vector<double> diagonal(static_cast<std::size_t>(entries.size));
-            const View<double> curvature{diagonal.data(), entries.size};
-            effects_->curvature({entries.data, entries.size}, curvature);
-            effects_->add_penalty_curvature(held, curvature);
-            for (double& each : diagonal) each = 1.0 / (each + least_curvature);
+            effects_->curvature({entries.data, entries.size}, {diagonal.data(), entries.size});
+            const View<const double> curvature{diagonal.data(), entries.size};
+            const auto factors = effects_->factors(curvature, held);
             found = tanager::minimise(
-                entries, {diagonal.data(), entries.size},
+                entries, [&](double* x) { effects_->solve(factors, curvature, x); },
                 [&](View<const double> at, View<double> gradient) { return effects_->loss(at, held, gradient); },
                 most_steps, tolerance,
                 [] {
@@ -168,6 +167,9 @@ void bind_effects(nb::module_& m) {
             const auto curvatures = matrix<const float>(curvature, "curvature", x.columns, residuals.columns);
             const auto out = matrix<double>(gains, "gains", x.rows, x.rows);
             require(ridge > 0.0, "ridge must be above 0");
+            const Index largest = *std::max_element(sizes.begin(), sizes.end());
+            const Index n_entries = cpt_size(largest, largest, residuals.columns);
+            require(0 <= n_entries && n_entries <= most_entries, "tables have more entries than 32 bits can number");
             require_range(lo, hi, x.rows);
             nb::gil_scoped_release release;
             pair_gains(lo, hi, x, sizes, residuals, curvatures, ridge, out);

@@ -269,6 +269,7 @@ void bind_prediction(nb::module_& m) {
                     "start does not fit cards and of_value");
             Index most = 1;
             for (Index i = 0; i < sizes.size; ++i) {
+                require(sizes[i] >= 1, "cards must be at least 1");
                 require_below(groups.of_value.slice(groups.start[i], groups.start[i + 1]), sizes[i], "of_value");
                 most = std::max({most, sizes[i], groups.start[i + 1] - groups.start[i]});
             }

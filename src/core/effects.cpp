@@ -9,9 +9,9 @@ namespace tanager {
 
 namespace {
 
-constexpr Index block_rows = 64;      // rows that are scored together
-constexpr Index rows_of_sums = 4096;  // rows whose gradients are added in single precision
-constexpr float least_probability = 1e-30f;
+constexpr Index block_rows = 64;          // rows that are scored together
+constexpr Index rows_of_sums = 4096;      // rows whose gradients are added in single precision
+constexpr double least_curvature = 1e-3;  // of cells that no row has
 
 // Where the lines of a table start for some rows.
 void find_places(const EffectTable& table, const std::uint16_t* column, const std::uint16_t* other, Index n_rows,
@@ -142,7 +142,7 @@ void Effects::score_rows(Index lo, Index hi) {
         for (Index r = 0; r < n; ++r) {
             const Index row = start + r, y = y_[row];
             float* line = sums + r * stride_;
-            const float log_probability = width_ == 1 ? sigmoid_row(line, y) : softmax_row(line, n_classes_, y);
+            const float log_probability = is_binary() ? sigmoid_row(line, y) : softmax_row(line, n_classes_, y);
             row_loss_[row] = -static_cast<double>(log_probability) * weight_[row];
         }
     }
@@ -180,7 +180,7 @@ double Effects::loss(View<const double> theta, View<const Penalty> penalties, Vi
         score_rows(lo, hi);
         for (Index r = lo; r < hi; ++r) {
             float* line = residual_.data() + r * stride_;
-            line[width_ == 1 ? 0 : y_[r]] -= width_ == 1 ? static_cast<float>(y_[r]) : 1.0f;
+            line[is_binary() ? 0 : y_[r]] -= is_binary() ? static_cast<float>(y_[r]) : 1.0f;
             for (Index c = 0; c < width_; ++c) line[c] *= weight_[r];
         }
     });
@@ -208,8 +208,8 @@ void Effects::probabilities(View<const double> theta, Matrix<double> out) {
         score_rows(lo, hi);
         for (Index r = lo; r < hi; ++r) {
             const float* line = residual_.data() + r * stride_;
-            for (Index c = 0; c < width_; ++c) out(r, width_ == 1 ? 1 : c) = line[c];
-            if (width_ == 1) out(r, 0) = 1.0 - out(r, 1);
+            for (Index c = 0; c < width_; ++c) out(r, is_binary() ? 1 : c) = line[c];
+            if (is_binary()) out(r, 0) = 1.0 - out(r, 1);
         }
     });
 }
@@ -248,6 +248,15 @@ void Effects::for_each_edge(const EffectTable& table, const Penalty& penalty, Vi
                 visit(a * table.card_other + b, a * table.card_other + b + 1, strength);
 }
 
+// Call visit(place, step, strength) for each three cells in a row along the first index, a step apart.
+template <class Visit>
+void Effects::for_each_bend(const EffectTable& table, const Penalty& penalty, Visit&& visit) const {
+    const auto& edges = edges_[table.column];
+    for (Index a = 0; a + 2 < table.card; ++a)
+        if (const double strength = penalty.bend * edges[a] * edges[a + 1]; strength > 0.0)
+            for (Index b = 0; b < table.card_other; ++b) visit(a * table.card_other + b, table.card_other, strength);
+}
+
 // Half the penalty's quadratic form; its gradient is added.
 double Effects::penalise(Index t, const Penalty& penalty, const double* theta, double* gradient) const {
     const EffectTable& table = tables_[t];
@@ -264,19 +273,16 @@ double Effects::penalise(Index t, const Penalty& penalty, const double* theta, d
             gradient[place * width_ + c] -= strength * difference;
         }
     });
-    const auto& edges = edges_[table.column];
-    if (penalty.bend > 0.0)
-        for (Index a = 0; a + 2 < table.card; ++a) {
-            const double strength = penalty.bend * edges[a] * edges[a + 1];
-            for (Index c = 0; c < width_; ++c) {
-                const Index k = a * width_ + c;
-                const double bend = theta[k + 2 * width_] - 2.0 * theta[k + width_] + theta[k];
-                total += strength * bend * bend;
-                gradient[k] += strength * bend;
-                gradient[k + width_] -= 2.0 * strength * bend;
-                gradient[k + 2 * width_] += strength * bend;
-            }
+    for_each_bend(table, penalty, [&](Index place, Index step, double strength) {
+        for (Index c = 0; c < width_; ++c) {
+            const Index k = place * width_ + c, next = k + step * width_, last = next + step * width_;
+            const double bend = theta[last] - 2.0 * theta[next] + theta[k];
+            total += strength * bend * bend;
+            gradient[k] += strength * bend;
+            gradient[next] -= 2.0 * strength * bend;
+            gradient[last] += strength * bend;
         }
+    });
     return total / 2.0;
 }
 
@@ -290,17 +296,67 @@ void Effects::add_penalty_curvature(View<const Penalty> penalties, View<double> 
                 of_table[place * width_ + c] += strength;
             }
         });
-        const auto& edges = edges_[tables_[t].column];
-        if (penalties[t].bend > 0.0)
-            for (Index a = 0; a + 2 < tables_[t].card; ++a) {
-                const double strength = penalties[t].bend * edges[a] * edges[a + 1];
-                for (Index c = 0; c < width_; ++c) {
-                    of_table[a * width_ + c] += strength;
-                    of_table[(a + 1) * width_ + c] += 4.0 * strength;
-                    of_table[(a + 2) * width_ + c] += strength;
-                }
+        for_each_bend(tables_[t], penalties[t], [&](Index place, Index step, double strength) {
+            for (Index c = 0; c < width_; ++c) {
+                of_table[place * width_ + c] += strength;
+                of_table[(place + step) * width_ + c] += 4.0 * strength;
+                of_table[(place + 2 * step) * width_ + c] += strength;
             }
+        });
     }
+}
+
+std::vector<BandedMatrix> Effects::factors(View<const double> curvature, View<const Penalty> penalties) {
+    std::vector<BandedMatrix> found;
+    for (Index t = 0; t < n_tables(); ++t) {
+        const EffectTable& table = tables_[t];
+        const Penalty& penalty = penalties[t];
+        const bool is_pair = table.other >= 0;
+        // How far cells are apart that a penalty holds together.
+        const Index along = (penalty.bend > 0.0 ? 2 : penalty.along > 0.0 ? 1 : 0) * table.card_other;
+        const Index band = std::max(along, Index{is_pair && penalty.across > 0.0});
+        found.emplace_back(table.n_cells(), band, width_, is_pair ? 1 : width_);
+    }
+    share(n_tables(), [&](Index lo, Index hi) {
+        for (Index t = lo; t < hi; ++t) {
+            const EffectTable& table = tables_[t];
+            BandedMatrix& matrix = found[t];
+            const Index n_matrices = matrix.n_matrices();
+            const double* of_table = curvature.data + table.first_cell * width_;
+            for (Index cell = 0; cell < table.n_cells(); ++cell) {
+                for (Index c = 0; c < width_; ++c)
+                    matrix.at(cell, 0, n_matrices == 1 ? 0 : c) +=
+                        of_table[cell * width_ + c] / static_cast<double>(width_ / n_matrices);
+                for (Index m = 0; m < n_matrices; ++m) matrix.at(cell, 0, m) += penalties[t].ridge + least_curvature;
+            }
+            const auto add = [&](Index i, Index k, double value) {
+                for (Index m = 0; m < n_matrices; ++m) matrix.at(i, k, m) += value;
+            };
+            for_each_edge(table, penalties[t], [&](Index place, Index next, double strength) {
+                add(place, 0, strength);
+                add(next, 0, strength);
+                add(next, next - place, -strength);
+            });
+            for_each_bend(table, penalties[t], [&](Index place, Index step, double strength) {
+                const Index next = place + step, last = next + step;
+                add(place, 0, strength);
+                add(next, 0, 4.0 * strength);
+                add(last, 0, strength);
+                add(next, step, -2.0 * strength);
+                add(last, step, -2.0 * strength);
+                add(last, 2 * step, strength);
+            });
+            matrix.factorise();
+        }
+    });
+    return found;
+}
+
+void Effects::solve(const std::vector<BandedMatrix>& factors, View<const double> curvature, double* x) {
+    share(n_tables(), [&](Index lo, Index hi) {
+        for (Index t = lo; t < hi; ++t) factors[t].solve(x + tables_[t].first_cell * width_);
+    });
+    for (Index k = n_cells_ * width_; k < (n_cells_ + 1) * width_; ++k) x[k] /= curvature[k] + least_curvature;
 }
 
 void pair_gains(Index lo, Index hi, const Codes& columns, View<const Index> cards, Matrix<const float> residual,

@@ -14,6 +14,7 @@
 
 #include <vector>
 
+#include "banded.h"
 #include "crew.h"
 #include "views.h"
 
@@ -61,6 +62,13 @@ class Effects {
     // The diagonal of the penalties' second derivative, added to out [n_entries].
     void add_penalty_curvature(View<const Penalty> penalties, View<double> out) const;
 
+    // The second derivative of each table by itself, of the loss with its penalties, as factors; curvature is the
+    // diagonal for the loss alone. Of pairs, whose matrices have many diagonals, it is one for all classes.
+    std::vector<BandedMatrix> factors(View<const double> curvature, View<const Penalty> penalties);
+
+    // Solve equations with these factors for x [n_entries] in place; curvature says those of the bias.
+    void solve(const std::vector<BandedMatrix>& factors, View<const double> curvature, double* x);
+
  private:
     void take(View<const double> theta);
     void score_rows(Index lo, Index hi);
@@ -68,8 +76,12 @@ class Effects {
     double penalise(Index t, const Penalty& penalty, const double* theta, double* gradient) const;
     template <class Visit>
     void for_each_edge(const EffectTable& table, const Penalty& penalty, Visit&& visit) const;
+    template <class Visit>
+    void for_each_bend(const EffectTable& table, const Penalty& penalty, Visit&& visit) const;
     template <class Work>
     void share(Index n_items, Work&& work);
+
+    bool is_binary() const { return n_classes_ == 2; }
 
     Index n_classes_, width_, lanes_, stride_;  // stride: entries of a cell with lanes to spare
     Index n_cells_;

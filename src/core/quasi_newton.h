@@ -1,10 +1,10 @@
-// The minimum of a smooth convex function of many variables: L-BFGS from a diagonal first guess.
+// The minimum of a smooth convex function of many variables: L-BFGS from a first guess of its curvature.
 //
 //   d = -H g,   x <- x + t d,   t = 1, or less until f falls by enough (Armijo)
 //
 // H is the inverse of the second derivative as the last few steps s and changes of the gradient y tell it, on top of a
-// diagonal that the caller knows (Nocedal and Wright, Numerical Optimization, algorithm 7.4). Every sum runs in one
-// fixed order, so that results do not depend on the number of threads.
+// guess that the caller can solve equations with (Nocedal and Wright, Numerical Optimization, algorithm 7.4). Every sum
+// runs in one fixed order, so that results do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,36 @@
 
 namespace tanager {
 
+// A sum in eight parts, so that it vectorises, always in the same order.
+template <class Term>
+double sum(Index size, Term&& term) {
+    double parts[8] = {};
+    Index k = 0;
+    for (; k + 8 <= size; k += 8)
+        for (Index p = 0; p < 8; ++p) parts[p] += term(k + p);
+    for (; k < size; ++k) parts[0] += term(k);
+    return ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
+}
+
 // Steps and changes of the gradient that are remembered, newest last.
 //
 // They are kept in single precision, which halves what has to be read and is more than their use as a guess needs.
+template <class Solve>
 class InverseCurvature {
  public:
-    InverseCurvature(View<const double> diagonal, Index most)
-        : diagonal_(diagonal),
+    // solve(x) replaces x by the solution of equations with the guess.
+    InverseCurvature(Index size, Solve& solve, Index most)
+        : size_(size),
+          solve_(solve),
           most_(most),
-          steps_(static_cast<std::size_t>(most * diagonal.size)),
-          changes_(static_cast<std::size_t>(most * diagonal.size)),
-          products_(static_cast<std::size_t>(most)) {}
+          steps_(static_cast<std::size_t>(most * size)),
+          changes_(static_cast<std::size_t>(most * size)),
+          products_(static_cast<std::size_t>(most)),
+          scratch_(static_cast<std::size_t>(size)) {}
 
     // Take up the step from one point to the next and the change of the gradient.
     void learn(const double* from, const double* to, const double* gradient_from, const double* gradient_to) {
-        const Index size = diagonal_.size, place = n_learned_ % most_;
+        const Index size = size_, place = n_learned_ % most_;
         float *step = steps_.data() + place * size, *change = changes_.data() + place * size;
         for (Index k = 0; k < size; ++k) {
             step[k] = static_cast<float>(to[k] - from[k]);
@@ -37,14 +52,16 @@ class InverseCurvature {
         }
         const double product = sum(size, [&](Index k) { return static_cast<double>(step[k]) * change[k]; });
         if (!(product > 0.0)) return;  // rounding: the function is convex
-        scale_ = product / sum(size, [&](Index k) { return change[k] * diagonal_[k] * change[k]; });
+        std::copy_n(change, size, scratch_.begin());
+        solve_(scratch_.data());
+        scale_ = product / sum(size, [&](Index k) { return change[k] * scratch_[k]; });
         products_[place] = product;
         ++n_learned_;
     }
 
     // d = -H g
     void direct(const double* gradient, double* direction) const {
-        const Index size = diagonal_.size, n_kept = std::min(n_learned_, most_);
+        const Index size = size_, n_kept = std::min(n_learned_, most_);
         std::vector<double> shares(static_cast<std::size_t>(n_kept));
         for (Index k = 0; k < size; ++k) direction[k] = -gradient[k];
         for (Index p = 0; p < n_kept; ++p) {
@@ -54,7 +71,8 @@ class InverseCurvature {
             for (Index k = 0; k < size; ++k) direction[k] -= share * change[k];
             shares[p] = share;
         }
-        for (Index k = 0; k < size; ++k) direction[k] *= scale_ * diagonal_[k];
+        solve_(direction);
+        for (Index k = 0; k < size; ++k) direction[k] *= scale_;
         for (Index p = n_kept - 1; p >= 0; --p) {
             const Index place = (n_learned_ - 1 - p) % most_;
             const float *step = steps_.data() + place * size, *change = changes_.data() + place * size;
@@ -64,23 +82,13 @@ class InverseCurvature {
         }
     }
 
-    // A sum in eight parts, so that it vectorises, always in the same order.
-    template <class Term>
-    static double sum(Index size, Term&& term) {
-        double parts[8] = {};
-        Index k = 0;
-        for (; k + 8 <= size; k += 8)
-            for (Index p = 0; p < 8; ++p) parts[p] += term(k + p);
-        for (; k < size; ++k) parts[0] += term(k);
-        return ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
-    }
-
  private:
-    View<const double> diagonal_;
+    Index size_;
+    Solve& solve_;
     Index most_, n_learned_ = 0;
     double scale_ = 1.0;
     std::vector<float> steps_, changes_;  // [most, size], in turn
-    std::vector<double> products_;
+    std::vector<double> products_, scratch_;
 };
 
 struct Minimum {
@@ -89,22 +97,21 @@ struct Minimum {
     bool is_reached;  // the last step lowered the value by less than the tolerance
 };
 
-// Minimise from x on. loss(x, gradient) returns the value and fills the gradient; diagonal is about the inverse of the
-// second derivative's; check() is called before each step and may throw.
-template <class Loss, class Check>
-Minimum minimise(View<double> x, View<const double> diagonal, Loss&& loss, Index most_steps, double tolerance,
-                 Check&& check) {
+// Minimise from x on. loss(x, gradient) returns the value and fills the gradient; solve(x) solves equations with a
+// matrix that is about the second derivative; check() is called before each step and may throw.
+template <class Loss, class Solve, class Check>
+Minimum minimise(View<double> x, Solve&& solve, Loss&& loss, Index most_steps, double tolerance, Check&& check) {
     constexpr Index memory = 6;
     constexpr int most_trials = 20;
     constexpr double enough = 1e-4;
     const auto size = static_cast<std::size_t>(x.size);
-    InverseCurvature inverse(diagonal, memory);
+    InverseCurvature inverse(x.size, solve, memory);
     std::vector<double> gradient(size), direction(size), next(size), next_gradient(size);
     double value = loss(View<const double>{x.data, x.size}, View<double>{gradient.data(), x.size});
     for (Index n = 0; n < most_steps; ++n) {
         check();
         inverse.direct(gradient.data(), direction.data());
-        const double slope = InverseCurvature::sum(x.size, [&](Index k) { return gradient[k] * direction[k]; });
+        const double slope = sum(x.size, [&](Index k) { return gradient[k] * direction[k]; });
         if (!(slope < 0.0)) return {value, n, true};
         double length = 1.0, found = 0.0;
         int trial = 0;

@@ -27,12 +27,14 @@ void fill_rows(Index lo, Index hi, const Codes& codes, const Code* x, Matrix<con
 template <class Code, class Wide>
 void fill_groups(Index lo, Index hi, const Codes& codes, const Code* x, const Groups& groups, Wide* wide) {
     const Index n_features = codes.columns;
+    const std::uint64_t largest = codes.largest();
     for (Index n = lo; n < hi; ++n) {
         const Code* row = x + n * n_features;
         Wide* out = wide + 2 * n * n_features;
         for (Index i = 0; i < n_features; ++i) {
             const Index first = groups.start[i], card = groups.start[i + 1] - first;
-            const bool is_known = static_cast<std::uint64_t>(row[i]) < static_cast<std::uint64_t>(card);
+            const std::uint64_t value = row[i];
+            const bool is_known = value <= largest && value < static_cast<std::uint64_t>(card);
             out[i] = static_cast<Wide>(is_known ? static_cast<Index>(row[i]) : card);
             const Index group = is_known ? groups.of_value[first + static_cast<Index>(row[i])] : groups.cards[i];
             out[n_features + i] = static_cast<Wide>(group);

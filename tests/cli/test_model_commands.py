@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 
 from tanager import GradientDescent, ParentSets, TANClassifier, load
 from tanager.exports import FORMATS
+from tests.fine_bins import fine_classifier
 
 
 def test_inspect(call, model):
@@ -36,6 +37,34 @@ def test_inspect_a_feature(call, model):
     shown = [float(number) for number in re.findall(r"\d\.\d{4}", result.stdout)]
     np.testing.assert_allclose(shown, clf.network_.cpt(i).ravel(), atol=6e-5)
     assert "missing" in result.stdout
+
+
+def test_inspect_a_feature_with_a_grouped_parent(call, tmp_path):
+    clf, _ = fine_classifier()
+    clf.save(tmp_path / "m.tanager")
+
+    def shown(name):
+        result = call("inspect", tmp_path / "m.tanager", "--feature", name)
+        assert result.exit_code == 0, result.output
+        return result.stdout, [float(number) for number in re.findall(r"\b\d\.\d{4}\b", result.stdout)]
+
+    text, found = shown("pets")
+    np.testing.assert_allclose(found, clf.network_.cpt(3, grouped=True).ravel(), atol=6e-5)
+    assert "│ town 1, town 14," in text
+    assert "summed up" not in text
+    # The feature has too many values of its own: they are put together too.
+    text, found = shown("weight")
+    groups = clf.network_.layout.groups
+    expected = [groups.totals(4, line) for line in clf.network_.cpt(4, grouped=True)]
+    np.testing.assert_allclose(found, np.ravel(expected), atol=6e-5)
+    assert f"The probabilities of the {clf.network_.cards[4]} values of weight are summed up within groups." in text
+    assert "more lines" not in text
+    # Without a parent there is room for each.
+    text, found = shown("age")
+    np.testing.assert_allclose(found, clf.network_.cpt(0).ravel(), atol=6e-5)
+    assert re.search(r"│ < 18 +│.*\n│ 18 +│", text)
+    sizes = re.findall(r"│ +(\d+) │$", call("inspect", tmp_path / "m.tanager").stdout, re.MULTILINE)
+    assert list(map(int, sizes)) == [clf.network_.cpt(i, grouped=True).size for i in range(5)]
 
 
 def test_inspect_ensemble_cycle_and_wrong_names(call, refused, flowers, model, tmp_path):

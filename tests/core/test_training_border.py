@@ -57,7 +57,11 @@ def test_none_is_refused(name):
 
 
 @pytest.mark.parametrize("name", list(arguments()))
-@pytest.mark.parametrize("bad", ["x", object(), 1.5, [1, 2], {}, (), (1,), np.zeros(0)], ids=repr)
+@pytest.mark.parametrize(
+    "bad",
+    ["x", object(), 1.5, [1, 2], {}, (), (1,), np.zeros(0)],
+    ids=["text", "object", "fraction", "list", "dict", "empty tuple", "tuple", "empty array"],
+)
 def test_objects_of_another_kind_are_refused(name, bad):
     if name == "actions" and isinstance(bad, dict):
         bad = {1: 2}  # an empty one is right

@@ -277,3 +277,16 @@ def test_what_is_not_ready(X, options):
 def test_binned_columns_are_not_ready():
     table = as_frame(np.arange(4)[:, None])
     assert not are_ready(FrameEncoder.fit(table, np.array([False]), None, BINNING).columns)
+
+
+@pytest.mark.parametrize("n_cuts", [0, 1, 63, 200])
+def test_few_and_many_numbers_get_the_same_bins(n_cuts):
+    """A search for each number and comparisons with each cut: a number on a cut belongs to the bin above."""
+    rng = np.random.default_rng(0)
+    column = NumericColumn(np.unique(rng.normal(size=n_cuts)), has_missing=True)
+    cells = np.concatenate([rng.normal(size=2000), column.cuts, [np.nan, -1e300, 1e300]])
+    code = column.coder(None, "column 0")
+    together = code(cells)
+    assert together.tolist() == [code(cells[n : n + 1])[0] for n in range(len(cells))]
+    expected = [n_cuts + 1 if x != x else sum(x >= cut for cut in column.cuts) for x in cells]
+    assert together.tolist() == expected

@@ -261,7 +261,7 @@ NEW_PLACES = {
     "eta": ("Hybrid(eta=", "loss"),
     "smoothing": ("Counts(smoothing=", "parameters"),
     "base_ridge": ("NaiveBayesStart(ridge=", "parameters"),
-    "choose": ("PRESETS['likelihood']", "preset"),
+    "choose": ("PRESETS['tree']", "preset"),
     "estimator": ("members", "part of the ensemble itself"),
     "n_members": ("DisjointTrees(n_members=", "members"),
 }

@@ -9,9 +9,16 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics import log_loss
 
 import tanager
-from tanager import GradientDescent, IndependentSearches, ParentSets, TANClassifier, TANEnsembleClassifier
+from tanager import (
+    GradientDescent,
+    IndependentSearches,
+    ParentSets,
+    PenalisedLikelihood,
+    TANClassifier,
+    TANEnsembleClassifier,
+)
 from tanager.files import ModelFileError
-from tanager.learning import NO_CHOICE, PRESETS, TREE_PARAMETERS, Recipe, members, recipes
+from tanager.learning import ENSEMBLE_PRESETS, NO_CHOICE, PRESETS, TREE_PARAMETERS, members, recipes
 from tests.files.model_files import put_together, take_apart
 
 VERSION = 2
@@ -24,8 +31,11 @@ def make_quick(monkeypatch, **lengths):
     def shorter(parameters):
         return parameters.set_params(**lengths) if isinstance(parameters, GradientDescent) else parameters
 
-    of_one = {name: Recipe(each.structure, shorter(each.parameters)) for name, each in PRESETS.items()}
-    monkeypatch.setattr(recipes, "PRESETS", of_one)
+    def with_shorter(presets):
+        return {name: each.set_params(parameters=shorter(each.parameters)) for name, each in presets.items()}
+
+    monkeypatch.setattr(recipes, "PRESETS", with_shorter(PRESETS))
+    monkeypatch.setattr(members, "ENSEMBLE_PRESETS", with_shorter(ENSEMBLE_PRESETS))
     monkeypatch.setattr(members, "TREE_PARAMETERS", {name: shorter(each) for name, each in TREE_PARAMETERS.items()})
 
 
@@ -45,24 +55,28 @@ def noisy():
 
 
 def both(is_chosen=True, **options):
-    """A classifier and an ensemble that choose among their presets, or have the first of them."""
+    """A classifier and an ensemble that choose among their presets, or have one of them."""
     options = {"random_state": 0, **options}
     if is_chosen:
         return [TANClassifier(**options), TANEnsembleClassifier(**options)]
-    first, parameters = recipes.PRESETS["likelihood"], members.TREE_PARAMETERS["likelihood"]
     return [
-        TANClassifier(**first.get_params(deep=False), **options),
-        TANEnsembleClassifier("trees", parameters, **options),
+        TANClassifier(**recipes.PRESETS["tree"].get_params(deep=False), **options),
+        TANEnsembleClassifier("trees", members.TREE_PARAMETERS["penalised"], **options),
     ]
 
 
 one_and_several = pytest.mark.parametrize("kind", [0, 1], ids=["one", "several"])
 
 
-def test_all_presets_are_tried(noisy):
-    single, several = (clf.fit(*noisy) for clf in both())
-    assert single.choice_["tried"] == list(PRESETS)
-    assert several.choice_["tried"] == [*TREE_PARAMETERS, "naive Bayes"]
+def many_rows():
+    return make_classification(2600, 5, n_informative=4, n_redundant=0, n_classes=3, flip_y=0.2, random_state=0)
+
+
+@pytest.mark.parametrize("has_many_rows", [False, True])
+def test_all_presets_that_suit_the_rows_are_tried(noisy, has_many_rows):
+    single, several = (clf.fit(*(many_rows() if has_many_rows else noisy)) for clf in both())
+    assert single.choice_["tried"] == (list(PRESETS) if has_many_rows else ["main effects", "tree"])
+    assert several.choice_["tried"] == (list(ENSEMBLE_PRESETS) if has_many_rows else ["main effects", "trees"])
     for clf in (single, several):
         names = ("tried", "errors", "log_losses")
         assert len({len(clf.choice_[name]) for name in names}) == 1
@@ -72,7 +86,10 @@ def test_all_presets_are_tried(noisy):
 
 @pytest.mark.parametrize(
     ("parameters", "tried"),
-    [(QUICK, ["free", "none"]), (QUICK.set_params(loss="nll"), ["free", "none"]), ("ml", ["none", "chow-liu"])],
+    [
+        *((QUICK, ["free", "none"]), (QUICK.set_params(loss="nll"), ["free", "none"]), ("ml", ["none", "chow-liu"])),
+        *(("penalised", ["main effects", "tree"]), (PenalisedLikelihood(3.0, 3.0), ["main effects", "tree"])),
+    ],
     ids=str,
 )
 def test_parameters_that_are_given_leave_the_structure_to_choose(noisy, parameters, tried):
@@ -81,7 +98,7 @@ def test_parameters_that_are_given_leave_the_structure_to_choose(noisy, paramete
     assert clf.choice_["tried"] == tried
     assert clf.choice_["preset"] in tried
     assert type(clf.options_["parameters"]) is type(recipes.as_parameters(parameters))
-    if parameters != "ml":
+    if not isinstance(parameters, str):
         assert clf.options_["parameters"] == parameters.sized(len(y))
     again = TANClassifier(**clf.options_, calibrate=False, random_state=0).fit(X, y)
     odds, plain_odds = (np.diff(model.predict_log_proba(X), axis=1) for model in (clf, again))
@@ -105,15 +122,30 @@ def test_the_number_of_threads_has_no_influence(noisy, kind):
 
 
 @one_and_several
-def test_weights_are_repeated_rows(iris, monkeypatch, kind):
-    make_quick(monkeypatch, epochs=3, batch_size=1000)  # all distinct rows in one batch are merged
-    X, y = iris
-    weight = np.random.default_rng(0).integers(0, 4, len(y))
-    weighted, repeated = (both()[kind] for _ in range(2))
-    weighted.fit(X, y, sample_weight=weight)
-    repeated.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    assert weighted.choice_ == repeated.choice_
-    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-6)
+@pytest.mark.parametrize("data", ["iris", "many values", "all presets"])
+def test_weights_are_repeated_rows(iris, monkeypatch, kind, data):
+    make_quick(monkeypatch, epochs=3, batch_size=3000)  # all distinct rows in one batch are merged
+    rng = np.random.default_rng(0)
+    if data == "iris":
+        X, y = iris
+    elif data == "many values":  # of which several share a bin
+        X, y = make_classification(900, 4, n_informative=3, n_redundant=0, random_state=0)
+    else:
+        X, y = rng.integers(0, 4, (2000, 5)), rng.integers(0, 3, 2000)
+        X[:, 1] = (X[:, 0] + y) % 4
+    weight = rng.integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), weight)
+    weighted = both()[kind].fit(X, y, sample_weight=weight)
+    others = [both()[kind].fit(X[rows], y[rows])]
+    if data == "all presets":  # each value has a bin, so that rows of equal codes are equal, in whatever order they are
+        rows = rng.permutation(rows)
+        others.append(both()[kind].fit(X[rows], y[rows]))
+    assert len(weighted.choice_["tried"]) == (4 if data == "all presets" else 2)
+    for other in others:
+        assert other.options_ == weighted.options_
+        for name, value in weighted.choice_.items():
+            assert other.choice_[name] == (value if name in ("preset", "tried") else pytest.approx(value, rel=1e-6))
+        np.testing.assert_allclose(other.predict_proba(X), weighted.predict_proba(X), rtol=1e-6)
 
 
 @one_and_several

@@ -25,7 +25,7 @@ from tanager import (
     TANEnsembleClassifier,
 )
 from tanager.data import as_frame
-from tanager.learning import NO_CHOICE, TREE_PARAMETERS, Recipe, members
+from tanager.learning import ENSEMBLE_PRESETS, NO_CHOICE, EnsembleRecipe, Recipe, members
 
 EVERY_KIND = [IndependentSearches("subset", 3), SampledStructures("subset", 3), DisjointTrees(3), CoveringPaths(3)]
 subset_ensemble = partial(
@@ -196,18 +196,24 @@ def test_a_cover_of_all_pairs_has_every_pair_once(digits):
     assert sorted(pairs) == sorted({(i, j) for j in range(7) for i in range(j)})
 
 
-@pytest.mark.parametrize("name", [*TREE_PARAMETERS, "naive Bayes"])
+@pytest.mark.parametrize("name", ENSEMBLE_PRESETS)
 def test_every_preset_of_several_trees_fits(monkeypatch, name):
     recipes = members.ensemble_recipes_for("auto", "auto", "auto")
     preset = recipes[name]
     if isinstance(preset.parameters, GradientDescent):
         preset = preset.set_params(parameters=preset.parameters.set_params(epochs=10))
     monkeypatch.setattr("tanager.estimators.ensemble.ensemble_recipes_for", lambda *options: {name: preset})
-    X, y = load_iris(return_X_y=True)
+    X, y = (np.concatenate([each] * 20) for each in load_iris(return_X_y=True))  # margins are for many rows
     clf = TANEnsembleClassifier(random_state=0).fit(X, y)
     assert clf.choice_ == {**NO_CHOICE.to_dict(), "preset": name}
-    assert clf.options_ == preset.used(len(y)).get_params(deep=False)
-    assert len(clf.estimators_) == (1 if name == "naive Bayes" else 2)
+    used = EnsembleRecipe(**clf.options_)
+    if isinstance(preset.parameters, GradientDescent):
+        assert used == preset.used(len(y))
+    else:
+        strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs")}
+        assert "auto" not in strengths.values()
+        assert used == preset.set_params(parameters=preset.parameters.set_params(**strengths))
+    assert len(clf.estimators_) == {"main effects": 1, "trees": 3}.get(name, 2)
     assert clf.score(X, y) > 0.9
 
 
@@ -269,7 +275,10 @@ def test_jobs_do_not_change_joint_searches(digits, members):
             {"members": IndependentSearches("chow-liu"), "parameters": "ml", "training": "joint"},
             "training='joint' requires",
         ),
-        ({"parameters": "ml", "training": "joint"}, "training='joint' requires GradientDescent, got parameters='ml'"),
+        (
+            {"parameters": "ml", "training": "joint"},
+            "training='joint' requires GradientDescent or PenalisedLikelihood, got parameters='ml'",
+        ),
         ({"members": IndependentSearches("subset"), "parameters": "ml"}, "requires a fixed structure"),
         ({"members": TANClassifier()}, "members must be .* got TANClassifier"),
         ({"members": LogisticRegression()}, "members must be .* got LogisticRegression"),

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 
 from tanager import GradientDescent, IndependentSearches, ParentSets, TANClassifier, TANEnsembleClassifier
+from tests.fine_bins import fine_classifier
 
 QUICK = {"parameters": GradientDescent(epochs=8, batch_size=100), "random_state": 0}
 
@@ -40,6 +41,19 @@ def test_contributions_sum_to_the_log_odds(fitted, wine):
         # Prediction adds up to eight CPT entries in single precision.
         assert frame["contribution"].sum() == pytest.approx(expected, rel=1e-6, abs=1e-5)
         assert frame["total"].iloc[-1] == pytest.approx(frame["contribution"].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("hidden", [[], ["height"], ["age", "town"]])
+def test_grouped_values_sum_to_the_log_odds(hidden):
+    clf, X = fine_classifier(missing="ignore")
+    X = X[:5].assign(**{name: None if name == "town" else np.nan for name in hidden})
+    for n in range(len(X)):
+        frame = clf.explain(X[n : n + 1])
+        expected = log_odds(clf, X[n : n + 1], frame.attrs["classes"])
+        assert frame["contribution"].sum() == pytest.approx(expected, rel=1e-5, abs=1e-5)
+        assert frame["parent"].tolist() == ["", "", "age", "height", "town", "town"]
+    if not hidden:
+        assert frame["value"][1] == str(X["age"].iloc[-1])  # a bin with one whole number is that number
 
 
 @given(st.lists(st.booleans(), min_size=13, max_size=13), st.integers(0, 177))

@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 from tanager import GradientDescent, Nearest, TANClassifier
+from tests.fine_bins import fine_classifier
 
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -113,6 +114,17 @@ class TestCpts:
             np.testing.assert_allclose(cells(ax), clf.network_.cpt(3)[:, :, c])
         assert axes[0].get_ylabel() == "petal length (cm)"
         assert axes[0].get_xlabel() == "petal width (cm)"
+
+    def test_a_grouped_parent_has_a_line_for_each_group(self):
+        clf, _ = fine_classifier()
+        axes = clf.plot_cpt("town")
+        for c, ax in enumerate(axes):
+            np.testing.assert_allclose(cells(ax), clf.network_.cpt(2, grouped=True)[:, :, c])
+        lines = [label.get_text() for label in axes[0].get_yticklabels()]
+        assert lines == clf.encoder_.value_labels(1, clf.network_.groups_of(1))
+        log_cpt = np.log(clf.network_.cpt(2, grouped=True))
+        pair = clf.plot_cpt("town", label="low", against="high")
+        np.testing.assert_allclose(cells(pair), log_cpt[:, :, 1] - log_cpt[:, :, 0])
 
     def test_without_a_parent_the_classes_are_the_lines(self, clf):
         ax = clf.plot_cpt(0)

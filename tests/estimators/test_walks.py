@@ -58,8 +58,9 @@ def test_a_default_fit(iris):
     assert len(hops) <= MOST_HOPS_OF_FIT, hops
 
 
-def test_a_prediction(iris):
-    clf = TANClassifier("chow-liu", "ml").fit(*iris)
+@pytest.mark.parametrize("parameters", ["ml", "penalised"])
+def test_a_prediction(iris, parameters):
+    clf = TANClassifier("chow-liu", parameters).fit(*iris)
     modules, _ = walk(lambda: clf.predict_proba(iris[0]))
     assert "model/network.py" in modules
     assert len(modules) <= MOST_MODULES_OF_PREDICTION, modules

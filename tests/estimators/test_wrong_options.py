@@ -74,8 +74,10 @@ def test_right_options_have_X_read(X, classifier):
         classifier.fit(X, X, X)
 
 
-BINNINGS = "binning must be 'auto', 'mdlp', 'quantile' or 'none', got "
-PARAMETERS = r"parameters must be 'auto', 'ml', 'gradient' or a value such as GradientDescent\(\.\.\.\), got "
+BINNINGS = "binning must be 'auto', 'mdlp', 'quantile', 'fine' or 'none', got "
+PARAMETERS = (
+    r"parameters must be 'auto', 'ml', 'gradient', 'penalised' or a value such as GradientDescent\(\.\.\.\), got "
+)
 SHARED = [
     ({"binning": "halves"}, BINNINGS + "'halves'$"),
     ({"binning": None}, BINNINGS + "None$"),
@@ -110,7 +112,10 @@ SHARED = [
     ({"categorical_features": "all"}, "categorical_features='all' is not understood"),
     ({"categorical_features": 5}, r"categorical_features must have one dimension, but its shape is \(\)"),
     ({"categorical_features": [[0, 1]]}, r"categorical_features must have one dimension, but its shape is \(1, 2\)"),
-    ({"parameters": "mle"}, r"parameters must be 'auto', 'ml' or 'gradient', got 'mle'; did you mean 'ml'\?"),
+    (
+        {"parameters": "mle"},
+        r"parameters must be 'auto', 'ml', 'gradient' or 'penalised', got 'mle'; did you mean 'ml'\?",
+    ),
     ({"parameters": "gradeint"}, r"got 'gradeint'; did you mean 'gradient'\?"),
     ({"parameters": None}, PARAMETERS + "None$"),
     ({"parameters": 3}, PARAMETERS + "3$"),

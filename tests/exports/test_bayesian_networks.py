@@ -20,6 +20,7 @@ from tests.exports.classifiers import (
     with_unknown_cells,
     with_unknown_codes,
 )
+from tests.fine_bins import fine_classifier
 from tests.strategies import models
 
 # Cpts are kept in single precision, so that a line of one sums to one up to 1e-7 or so; the exports are normalised.
@@ -65,6 +66,20 @@ def test_unknown_values_are_summed_out(mixed):
     assert bn.check() == ()
     np.testing.assert_allclose(pyagrum_probabilities(bn, rows), expected, atol=CLOSE, rtol=0)
     np.testing.assert_allclose(pgmpy_probabilities(to_pgmpy(clf), rows[:10]), expected[:10], atol=CLOSE, rtol=0)
+
+
+def test_grouped_values_have_lines_of_their_own():
+    """Other programs know no groups."""
+    clf, frame = fine_classifier()
+    tables = network_tables(clf)
+    for feature, parents in enumerate(tables.parents):
+        n_lines = [len(tables.features[parent].states) for parent in parents]
+        assert tables.cpts[feature].shape[0] == int(np.prod(n_lines))
+    frame = frame[:20].assign(town=["town 1", "elsewhere"] * 10)
+    rows, expected = evidence(clf, frame), clf.predict_proba(frame)
+    assert rows[0]["age"].isdigit()
+    np.testing.assert_allclose(pyagrum_probabilities(to_pyagrum(clf), rows), expected, atol=CLOSE, rtol=0)
+    np.testing.assert_allclose(pgmpy_probabilities(to_pgmpy(clf), rows[:3]), expected[:3], atol=CLOSE, rtol=0)
 
 
 @pytest.mark.parametrize(("write", "ending"), [(to_bif, "bif"), (to_xmlbif, "bifxml")])

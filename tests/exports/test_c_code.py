@@ -1,7 +1,9 @@
 """The C header, compiled and run: the same classes as its twin in Python, and as the classifier but for rounding."""
 
+import re
 import shutil
 import subprocess
+from copy import copy
 from dataclasses import replace
 from decimal import Decimal
 
@@ -12,10 +14,11 @@ from hypothesis import given, settings
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from tanager import GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
+from tanager import CoveringPaths, GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
 from tanager.data import as_frame
 from tanager.exports.c_code import to_c
 from tanager.exports.integers import bit_width_curve, quantise
+from tests.fine_bins import PARENTS, fine_classifier, people
 from tests.strategies import models
 
 GCC = shutil.which("gcc")
@@ -175,6 +178,60 @@ def test_other_classifiers_same_as_the_twin(tmp_path, kind):
     classes, scores = run_codes(tmp_path, clf, codes)
     np.testing.assert_array_equal(scores, quantise(clf).scores(codes))
     np.testing.assert_array_equal(classes, quantise(clf).predict(codes))
+
+
+@pytest.fixture(scope="module")
+def fine():
+    """Many values as children and groups of them as parents; one of these has a category."""
+    return fine_classifier()
+
+
+@needs_gcc
+@pytest.mark.parametrize("kind", ["tree", "no parents", "ensemble"])
+@pytest.mark.parametrize("bits", [4, 8, 16])
+def test_grouped_values_same_as_the_twin(tmp_path, fine, kind, bits):
+    clf, frame = fine
+    if kind == "no parents":
+        clf, frame = fine_classifier([-1] * len(PARENTS))
+    if kind == "ensemble":
+        clf = TANEnsembleClassifier(CoveringPaths(2), "penalised", random_state=0).fit(*people())
+        assert len(clf.estimators_) == 2
+    codes = np.concatenate([clf.encoder_.encode(as_frame(frame)), codes_with_holes(clf, 2000, share=0.3)])
+    classes, scores = run_codes(tmp_path, clf, codes, bits=bits)
+    integer = quantise(clf, bits)
+    np.testing.assert_array_equal(scores, integer.scores(codes))
+    np.testing.assert_array_equal(classes, integer.predict(codes))
+    assert ("m_groups" in (tmp_path / "model.h").read_text()) == (kind != "no parents")
+
+
+def test_scores_of_grouped_values_are_log_probabilities_rounded(fine):
+    clf, _ = fine
+    codes = codes_with_holes(clf, 300, share=0.3)
+    integer = quantise(clf, 16)
+    difference = integer.scores(codes) * integer.step - exact_scores(clf, codes)
+    difference -= difference.mean(axis=1, keepdims=True)
+    assert np.abs(difference).max() <= 6 * integer.step + 1e-4
+
+
+def test_grouped_values_take_little_room(tmp_path, fine):
+    clf, _ = fine
+    expanded = copy(clf)
+    expanded.network_ = clf.network_.expanded
+    to_c(clf, tmp_path / "grouped.h")
+    to_c(expanded, tmp_path / "expanded.h")
+    assert quantise(clf).penalties.size < quantise(expanded).penalties.size / 3
+    assert (tmp_path / "grouped.h").stat().st_size < (tmp_path / "expanded.h").stat().st_size / 2
+
+
+def test_constants_have_small_types(tmp_path, fine):
+    clf, _ = fine
+    to_c(clf, tmp_path / "m.h", name="m")
+    found = re.findall(r"static const (\w+) m_(\w+)\[", (tmp_path / "m.h").read_text())
+    kinds = {name: kind for kind, name in found}
+    assert kinds["groups"] == "uint8_t"
+    assert kinds["group_ptr"] == kinds["child"] == kinds["text_ptr"] == "uint8_t"
+    assert kinds["offset"] == "uint16_t"
+    assert kinds["tables"] == "m_penalty"
 
 
 @needs_gcc

@@ -9,6 +9,7 @@ import pytest
 from tanager import GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
 from tanager.exports import to_dot, to_graphml, to_networkx
 from tests.exports.classifiers import cyclic_classifier, mixed_classifier, read_dot
+from tests.fine_bins import fine_classifier
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,30 @@ def test_graph_holds_the_network(clf):
             assert graph.edges[names[parent], name]["probability"] == clf.parent_probabilities_[feature, parent]
     assert nx.is_directed_acyclic_graph(graph)
     assert (clf.parents_ >= 0).any()
+
+
+def test_lines_are_values_of_the_parent(clf):
+    graph = to_networkx(clf)
+    for feature, name in enumerate(list(graph)[1:]):
+        parent = clf.parents_[feature]
+        assert graph.nodes[name]["given"] == ([""] if parent < 0 else clf.encoder_.value_labels(parent))
+        assert not any("groups" in attributes for _, _, attributes in graph.in_edges(name, data=True))
+
+
+def test_lines_are_groups_of_values_if_these_are_grouped():
+    clf, _ = fine_classifier()
+    graph = to_networkx(clf)
+    town, height = graph.nodes["town"], graph.nodes["height"]
+    assert len(town["given"]) == len(town["cpt"]) == 13
+    assert town["given"][0].startswith("< ")
+    assert town["given"][-1] == "missing"
+    assert height["given"][1] == "23 to 26"
+    groups = graph.edges["height", "town"]["groups"]
+    assert len(groups) == len(height["values"])
+    np.testing.assert_array_equal(np.array(town["cpt"])[groups], clf.network_.cpt(2))
+    assert "groups" not in graph.edges["class", "town"]
+    read = nx.read_graphml(io.BytesIO(to_graphml(clf).encode()))
+    assert set(read.edges["height", "town"]) == {"probability"}
 
 
 def test_graphml_round_trip(clf):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from tanager import GradientDescent, IndependentSearches, Subset, TANClassifier, TANEnsembleClassifier
+from tanager import CoveringPaths, GradientDescent, IndependentSearches, Subset, TANClassifier, TANEnsembleClassifier
 from tanager.data import as_frame
 from tanager.estimators.base import softmax
 from tanager.exports import to_onnx
@@ -20,6 +20,7 @@ from tests.exports.classifiers import (
     with_unknown_cells,
     with_unknown_codes,
 )
+from tests.fine_bins import fine_classifier, people
 from tests.strategies import models
 
 CLOSE = 1e-6
@@ -149,6 +150,30 @@ def test_ensembles(combine):
     model = to_onnx(clf)
     assert_equal(run(model, X), clf, X)
     assert_equal(run(model, knocked_out(X, 0.1)), clf, knocked_out(X, 0.1))
+
+
+@pytest.mark.parametrize("is_ensemble", [False, True])
+def test_grouped_values(is_ensemble):
+    clf, frame = fine_classifier()
+    if is_ensemble:
+        clf = TANEnsembleClassifier(CoveringPaths(2), "penalised", random_state=0).fit(*people())
+    model = to_onnx(clf)
+    frame = frame[:300]
+    assert_equal(run(model, *cells(frame)), clf, frame)
+    unknown = frame.assign(town=["town 1", "elsewhere"] * 150, weight=np.resize([np.nan, 20.0, 9000.0], 300))
+    assert_equal(run(model, *cells(unknown)), clf, unknown)
+    n_entries = sum(int(np.prod(tensor.dims)) for _, tensor in constants(model.graph))
+    n_expanded = sum(member.network_.expanded.layout.size for member in getattr(clf, "estimators_", [clf]))
+    assert n_entries < n_expanded
+
+
+def constants(graph):
+    """The constants of a graph and of those within it."""
+    yield from ((tensor.name, tensor) for tensor in graph.initializer)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from constants(attribute.g)
 
 
 def test_cycles_leave_terms_out():

@@ -1,6 +1,6 @@
 """Classifiers of every kind on small data, whose predictions are recorded.
 
-``python -m tests.goldens.record`` writes them anew, and says which have changed to the last bit.
+``python -m tests.goldens.record`` says which have changed to the last bit, and with ``--write`` records them anew.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tanager import (
     NaiveBayesStart,
     Nearest,
     ParentSets,
+    PenalisedLikelihood,
     Pseudo,
     RandomTree,
     SampledStructures,
@@ -107,18 +108,27 @@ def _paper() -> TANClassifier:
 
 
 _SETS = ParentSets.from_lists([[-1, 1], [-1], [-1, 0, 1], [-1, 2], [-1, 0, 3], [-1, 4]], [1, 0, 2, 3, 4, 5])
+_LIKELIHOOD = GradientDescent(ConditionalLikelihood(), start=NaiveBayesStart(1.0), ridge=0.3, smoothness=0.03)
+_SEARCH = {"structure_learning_rate": 0.03}
 _EVERYTHING = {"parent_dropout": 0.2, "ridge": 0.3, "smoothness": 0.05, "shrinkage": 0.02, "size_penalty": 0.5}
 
 _MIXED: dict[str, Callable[[], Any]] = {
     "default": lambda: _single(),
     "default, seed 4": lambda: TANClassifier(random_state=4),
-    "preset likelihood": lambda: _of(PRESETS["likelihood"]),
-    "preset likelihood, calibrated": lambda: _of(PRESETS["likelihood"], calibrate=True),
+    "preset main effects": lambda: _of(PRESETS["main effects"]),
+    "preset tree": lambda: _of(PRESETS["tree"]),
+    "preset tree, calibrated": lambda: _of(PRESETS["tree"], calibrate=True),
     "preset margin": lambda: _of(PRESETS["margin"]),
     "preset wide margin": lambda: _of(PRESETS["wide margin"]),
-    "preset no parents": lambda: _of(PRESETS["no parents"]),
-    "preset naive Bayes": lambda: _of(PRESETS["naive Bayes"]),
-    "preset Chow-Liu": lambda: _of(PRESETS["Chow-Liu"]),
+    "penalised": lambda: _single("chow-liu", PenalisedLikelihood(3.0, 1.0, max_groups=5)),
+    "penalised, mdlp": lambda: _single(ChowLiu("residual"), PenalisedLikelihood(3.0, 10.0), binning="mdlp"),
+    "likelihood": lambda: _single(Free(candidates="mixed"), _LIKELIHOOD.set_params(ridge=1.0, **_SEARCH)),
+    "likelihood, calibrated": lambda: _single(
+        Free(candidates="mixed"), _LIKELIHOOD.set_params(ridge=1.0, **_SEARCH), calibrate=True
+    ),
+    "likelihood, none": lambda: _single("none", GradientDescent("conditional", smoothness=0.01, ridge=1.0)),
+    "counted, none": lambda: _single("none", "ml"),
+    "counted, chow-liu": lambda: _single("chow-liu", "ml"),
     "none": lambda: _single("none", _short()),
     "random": lambda: _single("random", _short()),
     "random, natural": lambda: _single(RandomTree("natural"), _short()),
@@ -173,12 +183,20 @@ _MIXED: dict[str, Callable[[], Any]] = {
         _short(), missing="ignore", binning="quantile", max_bins=4, max_categories=3
     ),
     "mdlp": lambda: _subset(_short(), binning="mdlp"),
+    "fine": lambda: _single("chow-liu", _short(), binning="fine"),
     "threads": lambda: _subset(_short(), n_jobs=2),
     "ensemble default": lambda: _several(),
     "ensemble default, probability": lambda: _several(combine="probability"),
-    "ensemble trees, likelihood": lambda: _several("trees", TREE_PARAMETERS["likelihood"]),
-    "ensemble cover, likelihood": lambda: _several("cover", TREE_PARAMETERS["likelihood"]),
-    "ensemble trees, separate": lambda: _several("trees", TREE_PARAMETERS["likelihood"], training="separate"),
+    "ensemble trees": lambda: _several("trees"),
+    "ensemble preset margin": lambda: _several("trees", TREE_PARAMETERS["margin"]),
+    "ensemble trees, penalised": lambda: _several(DisjointTrees(3, "residual"), PenalisedLikelihood(10.0, 3.0)),
+    "ensemble cover, penalised": lambda: _several("cover", PenalisedLikelihood(3.0, 1.0, max_groups=5)),
+    "ensemble trees, penalised, separate": lambda: _several(
+        DisjointTrees(2), PenalisedLikelihood(3.0, 1.0), training="separate"
+    ),
+    "ensemble trees, likelihood": lambda: _several("trees", _LIKELIHOOD),
+    "ensemble cover, likelihood": lambda: _several("cover", _LIKELIHOOD),
+    "ensemble trees, separate": lambda: _several("trees", _LIKELIHOOD, training="separate"),
     "ensemble search": lambda: _several(IndependentSearches("subset", 3), _short()),
     "ensemble search, presets": lambda: _several(IndependentSearches(n_members=2)),
     "ensemble search, joint": lambda: _several(IndependentSearches("subset", 3), _short(), training="joint"),
@@ -205,7 +223,7 @@ _OTHERS: dict[str, tuple[Callable[[], tuple[Any, Any]], Callable[[], Any]]] = {
     "6000 rows: default": (many_rows, lambda: TANClassifier(random_state=0)),
 }
 
-_WEIGHTED = ("default", "subset", "ensemble default", "preset Chow-Liu")
+_WEIGHTED = ("default", "subset", "ensemble default", "penalised", "counted, chow-liu")
 
 NAMES = (*_MIXED, *(f"{name}, weights" for name in _WEIGHTED), *(f"digits: {name}" for name in _DIGITS), *_OTHERS)
 

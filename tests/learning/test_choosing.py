@@ -1,113 +1,22 @@
 """The choice among recipes by held-out rows, and the temperature that these rows call for."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.learning import NO_CHOICE, Choice, Context, Recipe, Rows, calibrated, choose
-from tanager.learning.choosing import best_temperature, split_rows, try_recipes
+from tanager import TANClassifier, TANEnsembleClassifier
+from tanager.learning import NO_CHOICE, Choice, Context, Recipe, Rows, calibrated, choose, hold_out
+from tanager.learning.choosing import best_temperature, try_recipes
 from tanager.structure import ParentSets
 
 RECIPES = {name: name for name in ("a", "b", "c")}
 
 
-@st.composite
-def encoded_rows(draw, max_rows=60):
-    """Few values, so that some rows are equal; whole weights, other weights or none."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n_rows, n_features = draw(st.integers(2, max_rows)), draw(st.integers(1, 3))
-    codes = rng.integers(0, 3, (n_rows, n_features)).astype(np.uint8)
-    weights = {"none": None, "whole": rng.integers(1, 5, n_rows) * 1.0, "other": rng.uniform(0.1, 3.0, n_rows)}
-    weight = weights[draw(st.sampled_from(sorted(weights)))]
-    return make_rows(codes, rng.integers(0, 3, n_rows), weight, n_classes=3)
-
-
 def make_rows(codes, y, weight=None, n_classes=2):
     return Rows(codes, y, weight, codes.max(axis=0).astype(np.int64) + 1, n_classes)
-
-
-def counted(rows):
-    """Weight of each distinct row with its class."""
-    total = Counter()
-    for values, label, weight in zip(rows.codes.tolist(), rows.y.tolist(), rows.full_weight().tolist(), strict=True):
-        total[(*values, label)] += weight
-    return total
-
-
-def repeat(rows):
-    times = rows.weight.astype(int)
-    return rows._replace(codes=np.repeat(rows.codes, times, axis=0), y=np.repeat(rows.y, times), weight=None)
-
-
-# Rows to train on and rows to hold out.
-
-
-@given(encoded_rows(), st.integers(0, 99))
-def test_parts_are_disjoint_and_cover_the_rows(rows, seed):
-    everything, parts = counted(rows), split_rows(rows, seed)
-    assert len(parts) == 3
-    for kept, held in parts:
-        assert counted(kept) + counted(held) == pytest.approx(everything)
-    assert sum((counted(held) for _, held in parts), Counter()) == pytest.approx(everything)
-
-
-@given(encoded_rows(), st.integers(0, 99))
-def test_classes_and_equal_rows_are_in_all_parts_alike(rows, seed):
-    if rows.weight is not None and not (rows.weight % 1 == 0).all():
-        rows = rows._replace(weight=None)
-    held = [counted(part) for _, part in split_rows(rows, seed)]
-    for row in counted(rows):
-        numbers = [part[row] for part in held]
-        assert max(numbers) - min(numbers) <= 1
-    for label in set(rows.y.tolist()):
-        numbers = [sum(n for row, n in part.items() if row[-1] == label) for part in held]
-        assert max(numbers) - min(numbers) <= 1
-
-
-@given(encoded_rows(), st.integers(0, 99))
-def test_a_row_of_weight_two_is_two_rows(rows, seed):
-    rows = rows._replace(weight=np.arange(len(rows.y)) % 4 + 1.0)
-    for weighted, repeated in zip(split_rows(rows, seed), split_rows(repeat(rows), seed), strict=True):
-        assert list(map(counted, weighted)) == list(map(counted, repeated))
-
-
-@given(encoded_rows(), st.integers(0, 99))
-def test_other_weights_stay_with_their_rows(rows, seed):
-    weight = np.arange(len(rows.y)) + 0.5
-    found = [part.weight for _, part in split_rows(rows._replace(weight=weight), seed)]
-    assert sorted(np.concatenate(found)) == weight.tolist()
-
-
-@given(encoded_rows(), st.integers(0, 99))
-def test_parts_keep_what_is_known_of_the_features(rows, seed):
-    rows = rows._replace(n_ordered=np.arange(len(rows.cards)))
-    for part in (part for pair in split_rows(rows, seed) for part in pair):
-        assert part.cards is rows.cards
-        assert part.n_ordered is rows.n_ordered
-        assert part.n_classes == rows.n_classes
-
-
-def test_seeds_hold_out_other_rows():
-    rng = np.random.default_rng(0)
-    rows = make_rows(rng.integers(0, 9, (200, 4)).astype(np.uint8), rng.integers(0, 2, 200))
-    first, again, other = (counted(split_rows(rows, seed)[0][1]) for seed in (0, 0, 1))
-    assert first == again != other
-
-
-@pytest.mark.parametrize(("n_rows", "fewest", "most"), [(2_500, 2_500, 2_500), (90_000, 15_000, 20_000)])
-def test_of_many_rows_some_take_part_and_a_quarter_is_held_out(n_rows, fewest, most):
-    rng = np.random.default_rng(0)
-    rows = make_rows(rng.integers(0, 200, (n_rows, 5)).astype(np.uint8), rng.integers(0, 3, n_rows), n_classes=3)
-    [(kept, held)] = split_rows(rows, seed=0)
-    n_kept, n_held = len(kept.y), len(held.y)
-    assert fewest <= n_kept + n_held <= most
-    assert n_held / (n_kept + n_held) == pytest.approx(0.25, abs=0.01)
-    assert not counted(kept).keys() & counted(held).keys()
-    np.testing.assert_allclose(np.bincount(held.y) / n_held, np.bincount(rows.y) / n_rows, atol=0.002)
 
 
 # The best temperature.
@@ -177,15 +86,19 @@ def learn_nothing(errors, calls=None):
     return learn
 
 
-def context_of_known_class(n_rows=600, weight=None, **options):
+def rows_of_known_class(n_rows=600, weight=None):
     y = np.arange(n_rows) % 2
-    rows = make_rows(np.stack([y, np.arange(n_rows) // 2 % 100], axis=1).astype(np.uint8), y, weight)
-    return Context(rows, **options)
+    return make_rows(np.stack([y, np.arange(n_rows) // 2 % 100], axis=1).astype(np.uint8), y, weight)
 
 
-def choose_by(errors, context=None, *, calls=None, recipes=RECIPES, calibrate="auto"):
-    context = context_of_known_class() if context is None else context
-    return choose(recipes, learn_nothing(errors, calls), context, calibrate=calibrate, seed=0)
+def parts_of_known_class(rows=None):
+    rows = rows_of_known_class() if rows is None else rows
+    return [(Context(rows.take_part(kept)), rows.take_part(held)) for kept, held in hold_out(rows, 0)]
+
+
+def choose_by(errors, parts=None, *, calls=None, recipes=RECIPES, **options):
+    parts = parts_of_known_class() if parts is None else parts
+    return choose(recipes, learn_nothing(errors, calls), lambda _: parts, **{"calibrate": "auto"} | options)
 
 
 @pytest.mark.parametrize("best", [0, 1, 2])
@@ -217,19 +130,34 @@ def test_recipes_that_do_the_same_are_a_tie_for_the_first():
 
 
 def test_small_weights_do_not_make_a_tie():
-    context = context_of_known_class(weight=np.full(600, 1e-4))
-    assert choose_by({"a": 0.4, "b": 0.1, "c": 0.2}, context).name == "b"
+    parts = parts_of_known_class(rows_of_known_class(weight=np.full(600, 1e-4)))
+    assert choose_by({"a": 0.4, "b": 0.1, "c": 0.2}, parts).name == "b"
 
 
-def test_every_recipe_learns_from_the_same_context_of_a_part():
-    calls = []
-    context = context_of_known_class(n_threads=2)
-    choose_by(dict.fromkeys("abc", 0.2), context, calls=calls)
-    assert [(name, len(part.rows.y), part.n_threads) for name, part in calls] == [(n, 400, 2) for n in "aaabbbccc"]
-    parts = [part for _, part in calls]
-    for k in range(3):
-        assert parts[k] is parts[3 + k] is parts[6 + k]
-    assert len(set(map(id, parts))) == 3
+def test_every_recipe_learns_from_the_parts_and_is_judged_by_what_is_held_out():
+    calls, asked, parts = [], [], parts_of_known_class()
+
+    def parts_of(recipe):
+        asked.append(recipe)
+        return parts
+
+    choice = choose(RECIPES, learn_nothing(dict.fromkeys("abc", 0.2), calls), parts_of, calibrate="auto")
+    assert calls == [(name, kept) for name in "abc" for kept, _ in parts]
+    assert [len(kept.rows.y) for _, kept in calls] == [400] * 9
+    assert set(asked) == set("abc")
+    assert [trial.n_rows for trial in choice.trials] == [600] * 3
+
+
+def test_recipes_may_have_their_rows_in_other_bins():
+    """The second recipe sees the first column upside down, and is told apart by its errors alone."""
+    parts = parts_of_known_class()
+    turned = [
+        (kept, held._replace(codes=np.stack([1 - held.codes[:, 0], held.codes[:, 1]], 1))) for kept, held in parts
+    ]
+    learn = learn_nothing(dict.fromkeys("ab", 0.2))
+    choice = choose({"a": "a", "b": "b"}, learn, {"a": turned, "b": parts}.__getitem__, calibrate=False)
+    assert [trial.error for trial in choice.trials] == pytest.approx([0.8, 0.2])
+    assert choice.name == "b"
 
 
 @pytest.mark.parametrize(
@@ -249,9 +177,9 @@ def test_rows_are_held_out_only_where_there_is_a_use_for_it(n_recipes, calibrate
 
 
 @pytest.mark.parametrize("calibrate", ["auto", True, False])
-def test_one_row_leaves_nothing_to_hold_out(calibrate):
+def test_without_held_out_rows_the_first_is_taken(calibrate):
     calls = []
-    choice = choose_by(dict.fromkeys("abc", 0.2), context_of_known_class(1), calls=calls, calibrate=calibrate)
+    choice = choose_by(dict.fromkeys("abc", 0.2), [], calls=calls, calibrate=calibrate)
     assert choice == Choice("a")
     assert calls == []
 
@@ -259,16 +187,38 @@ def test_one_row_leaves_nothing_to_hold_out(calibrate):
 def test_verbose_tells_of_every_recipe(capsys):
     choose_by({"a": 0.4, "b": 0.1, "c": 0.2})
     assert capsys.readouterr() == ("", "")
-    choice = choose_by({"a": 0.4, "b": 0.1, "c": 0.2}, context_of_known_class(verbose=1))
+    choice = choose_by({"a": 0.4, "b": 0.1, "c": 0.2}, verbose=1)
     lines = [f"{t.name}: {t.error:.2%} wrong on held-out rows, log-loss {t.log_loss:.3f}" for t in choice.trials]
     assert capsys.readouterr() == ("", "\n".join([*lines, ""]))
 
 
 def test_trials_come_one_by_one():
-    calls = []
-    trials = try_recipes(RECIPES, learn_nothing(dict.fromkeys("abc", 0.2), calls), context_of_known_class(), 0)
+    calls, parts = [], parts_of_known_class()
+    trials = try_recipes(RECIPES, learn_nothing(dict.fromkeys("abc", 0.2), calls), lambda _: parts)
     assert next(trials).name == "a"
     assert len(calls) == 3
+
+
+# Whether held-out errors are those of new rows.
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        TANClassifier(random_state=0),
+        TANEnsembleClassifier(random_state=0),
+        TANClassifier(parameters="ml", binning="none", random_state=0),
+    ],
+    ids=["one", "several", "by heart"],
+)
+def test_held_out_errors_of_noise_are_those_of_guesses(classifier):
+    """Many rows are equal: if they were spread evenly over the parts, learning them by heart would seem to help."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 60, (15_000, 2)).astype(float), rng.integers(0, 2, 15_000)
+    choice = classifier.fit(X, y).choice_
+    assert len(choice["tried"]) == 2
+    standard_error = 0.5 / math.sqrt(15_000 / 4)
+    assert choice["errors"] == pytest.approx([0.5] * 2, abs=2 * standard_error)
 
 
 # The temperature in the networks.

@@ -1,4 +1,7 @@
-"""Contexts: what is asked of a set of rows is computed once, whoever asks first, and nobody can change it."""
+"""Contexts: what is asked of a set of rows is computed once, whoever asks first, and nobody can change it.
+
+And rows: which of them are held out.
+"""
 
 import threading
 import time
@@ -8,6 +11,8 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tanager import (
     ChowLiu,
@@ -15,17 +20,20 @@ from tanager import (
     Free,
     GradientDescent,
     IndependentSearches,
+    PenalisedLikelihood,
     SampledStructures,
     Screened,
     TANClassifier,
     TANEnsembleClassifier,
 )
-from tanager.learning import PRESETS, TREE_PARAMETERS, Context, Counts, Recipe, Rows, choose
+from tanager._threads import Crew
+from tanager.learning import ENSEMBLE_PRESETS, PRESETS, Context, Recipe, Rows, choose, hold_out
 from tanager.learning import context as context_module
 from tanager.learning import members as members_module
+from tanager.learning.context import RESIDUAL
 
 QUICK = GradientDescent(epochs=2)
-SCORES = ["information", "explaining-away", "conditional", "margin"]
+SCORES = ["information", "explaining-away", "conditional", "margin", "residual"]
 
 
 def shifted_rows(n_rows=300):
@@ -65,6 +73,9 @@ def counted(monkeypatch):
     """The score and the rows of each count of pairs."""
     recorder = Recorder(context_module.pair_scores, lambda name, rows, *more: (name, rows_key(*rows)))
     monkeypatch.setattr(context_module, "pair_scores", recorder)
+    residual = Recorder(context_module.residual_gains, lambda *rows_and_more: (RESIDUAL, rows_key(*rows_and_more[:3])))
+    residual.calls = recorder.calls
+    monkeypatch.setattr(context_module, "residual_gains", residual)
     return recorder.calls
 
 
@@ -84,22 +95,32 @@ def n_sets_of_rows(calls):
     return len({rows for _, rows in calls})
 
 
+def names_of(calls):
+    return Counter(name for name, _ in calls)
+
+
 # Through the estimators.
 
 
-def test_a_default_fit_counts_and_merges_once_for_each_set_of_rows(counted, merged):
-    clf = TANClassifier(random_state=0).fit(*shifted_rows(150))
-    # Four of the presets go by the scores, and one of them wins: three parts and all rows, each counted once.
-    assert sum(recipe.structure in (Free(candidates="mixed"), ChowLiu()) for recipe in PRESETS.values()) == 4
+def test_a_default_fit_counts_once_for_each_set_of_rows(counted, merged):
+    clf = TANClassifier(random_state=0).fit(*shifted_rows(300))
+    assert clf.choice_["tried"] == ["main effects", "tree"]
+    assert clf.options_["structure"] == ChowLiu(RESIDUAL)
+    # Strengths are chosen on three folds of all rows, then recipes on three parts, and all rows come last.
+    assert names_of(counted) == {RESIDUAL: 3 + 3 + 1}
+    assert n_sets_of_rows(counted) == 7
+    assert merged == []
+
+
+def test_a_default_fit_of_many_rows_counts_and_merges_once_for_each_set_of_rows(counted, merged):
+    clf = TANClassifier(random_state=0).fit(*shifted_rows(3000))
     assert clf.choice_["tried"] == list(PRESETS)
-    assert clf.options_["structure"] in (Free(candidates="mixed"), ChowLiu())
-    assert len(counted) == 3 + 1
-    assert n_sets_of_rows(counted) == 4
-    assert {name for name, _ in counted} == {"information"}
-    # Four are trained, and all on the same batches.
-    assert sum(isinstance(recipe.parameters, GradientDescent) for recipe in PRESETS.values()) == 4
-    assert isinstance(clf.options_["parameters"], GradientDescent)
-    assert len(merged) == len(set(merged)) == 3 + 1
+    assert clf.options_["structure"] == ChowLiu(RESIDUAL)
+    # One part is held out; both recipes that search by pairs' information share its count and its batches.
+    assert sum(recipe.structure == Free(candidates="mixed") for recipe in PRESETS.values()) == 2
+    assert names_of(counted) == {RESIDUAL: 3 + 1 + 1, "information": 1}
+    assert len(set(counted)) == len(counted)
+    assert len(merged) == 1
 
 
 def test_of_many_rows_one_part_and_all_rows_are_counted(counted):
@@ -111,13 +132,22 @@ def test_of_many_rows_one_part_and_all_rows_are_counted(counted):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("training", ["auto", "separate", "joint"])
 def test_an_ensemble_of_presets_counts_once_for_each_set_of_rows(counted, merged, monkeypatch, n_jobs, training):
-    short = {name: each.set_params(epochs=2) for name, each in TREE_PARAMETERS.items() if each != Counts()}
-    monkeypatch.setattr(members_module, "TREE_PARAMETERS", short)
+    short = {
+        name: each.set_params(parameters__epochs=2) if isinstance(each.parameters, GradientDescent) else each
+        for name, each in ENSEMBLE_PRESETS.items()
+    }
+    monkeypatch.setattr(members_module, "ENSEMBLE_PRESETS", short)
     clf = TANEnsembleClassifier(training=training, n_jobs=n_jobs, random_state=0)
-    clf.fit(*shifted_rows())
-    assert len(clf.choice_["tried"]) > 3
-    assert len(counted) == n_sets_of_rows(counted) == 3 + 1
-    assert len(merged) == len(set(merged)) == 3 + 1
+    clf.fit(*shifted_rows(3000))
+    assert clf.choice_["tried"] == list(ENSEMBLE_PRESETS)
+    is_trained = isinstance(clf.options_["parameters"], GradientDescent)
+    assert is_trained == (training == "separate")
+    # Trees that are learned together have a strength in common, which is chosen on three folds. Recipes are tried on
+    # one part, and the best of them is learned on all rows.
+    n_folds = 0 if training == "separate" else 3
+    assert names_of(counted) == {RESIDUAL: n_folds + 1 + (not is_trained), "information": 1 + is_trained}
+    assert len(set(counted)) == len(counted)
+    assert len(merged) == len(set(merged)) == 1 + is_trained
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 4])
@@ -139,22 +169,24 @@ def test_members_in_threads_share_one_count(counted, merged, members, training, 
 
 
 def test_each_score_is_counted_for_itself(counted):
-    context = make_context()
     recipes = {
         "a": Recipe(ChowLiu("margin"), "ml"),
         "b": Recipe(Free(2, Screened("margin")), QUICK),
         "c": Recipe(ChowLiu(), "ml"),
         "d": Recipe(Free(2, "mixed"), QUICK),
         "e": Recipe("none", "ml"),
+        "f": Recipe(ChowLiu(RESIDUAL), PenalisedLikelihood(1.0, 1.0)),
+        "g": Recipe(ChowLiu(RESIDUAL), PenalisedLikelihood(3.0, 3.0, max_groups=2)),
     }
-    choose(recipes, lambda recipe, part: recipe.learn(part, 0).network.log_joint, context, calibrate="auto", seed=0)
-    assert Counter(name for name, _ in counted) == {"margin": 3, "information": 3}
-    assert len(set(counted)) == 6
+    parts = [(Context(kept), held) for kept, held in split(make_context().rows, 0)]
+    choose(recipes, lambda recipe, part: recipe.learn(part, 0).network.log_joint, lambda _: parts, calibrate="auto")
+    assert names_of(counted) == {"margin": 3, "information": 3, RESIDUAL: 3}
+    assert len(set(counted)) == 9
 
 
-def test_memory_is_found_with_one_count(counted):
-    TANClassifier().memory_needed(*shifted_rows())
-    assert [name for name, _ in counted] == ["information"]
+def test_memory_is_found_with_one_count_of_each_score(counted):
+    TANClassifier().memory_needed(*shifted_rows(3000))
+    assert names_of(counted) == {RESIDUAL: 1, "information": 1}
 
 
 # The contexts themselves.
@@ -177,8 +209,12 @@ def test_scores_are_counted_once_and_are_read_only(counted, name):
 @pytest.mark.parametrize("weight", [None, np.arange(300) % 3 * 0.5])
 def test_scores_are_those_of_the_rows_for_any_number_of_threads(name, weight):
     one, two = (make_context(weight=weight, n_threads=n_threads) for n_threads in (1, 2))
-    rows = (one.rows.codes, one.rows.y, np.ones(300) if weight is None else weight)
-    expected = context_module.pair_scores(name, rows, one.rows.cards, 3)
+    if name == RESIDUAL:
+        codes, y, weights = one.rows.merged()[:3]
+        expected = context_module.residual_gains(codes, y, weights, 3, one.n_ordered, one.groups(), Crew(1))
+    else:
+        rows = (one.rows.codes, one.rows.y, np.ones(300) if weight is None else weight)
+        expected = context_module.pair_scores(name, rows, one.rows.cards, 3)
     np.testing.assert_array_equal(one.scores(name), expected)
     np.testing.assert_array_equal(two.scores(name), expected)
 
@@ -303,3 +339,154 @@ def test_memory_of_the_rows():
     rows = make_context().rows
     assert rows.n_bytes == 300 * 5 + 2 * 300 * 8
     assert rows._replace(weight=np.ones(300)).n_bytes == rows.n_bytes + 300 * 8
+
+
+# Rows to train on and rows to hold out.
+
+
+@st.composite
+def encoded_rows(draw, max_rows=60):
+    """Few values, so that some rows are equal; whole weights, other weights or none."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows, n_features = draw(st.integers(2, max_rows)), draw(st.integers(1, 3))
+    codes = rng.integers(0, 3, (n_rows, n_features)).astype(np.uint8)
+    weights = {"none": None, "whole": rng.integers(1, 5, n_rows) * 1.0, "other": rng.uniform(0.1, 3.0, n_rows)}
+    weight = weights[draw(st.sampled_from(sorted(weights)))]
+    return Rows(codes, rng.integers(0, 3, n_rows), weight, codes.max(axis=0).astype(np.int64) + 1, 3)
+
+
+def split(rows, seed, *more):
+    """The rows themselves of each pair of parts."""
+    return [(rows.take_part(kept), rows.take_part(held)) for kept, held in hold_out(rows, seed, *more)]
+
+
+def weight_of_each(rows):
+    """Weight of each distinct row with its class."""
+    total = Counter()
+    for values, label, weight in zip(rows.codes.tolist(), rows.y.tolist(), rows.full_weight().tolist(), strict=True):
+        total[(*values, label)] += weight
+    return total
+
+
+def repeat(rows):
+    times = rows.weight.astype(int)
+    return rows._replace(codes=np.repeat(rows.codes, times, axis=0), y=np.repeat(rows.y, times), weight=None)
+
+
+@given(encoded_rows())
+def test_merged_rows_are_the_distinct_ones_with_their_weights(rows):
+    merged = rows.merged()
+    found = list(map(tuple, np.column_stack([merged.codes, merged.y]).tolist()))
+    assert len(set(found)) == len(found)
+    assert weight_of_each(merged) == pytest.approx(weight_of_each(rows))
+    assert merged._replace(codes=None, y=None, weight=None) == rows._replace(codes=None, y=None, weight=None)
+
+
+@given(encoded_rows(), st.integers(0, 99))
+def test_merged_rows_are_the_same_for_any_order_and_for_repeated_rows(rows, seed):
+    rows = rows._replace(weight=np.arange(len(rows.y)) % 4 + 1.0)
+    repeated = repeat(rows)
+    shuffled = repeated.take(np.random.default_rng(seed).permutation(len(repeated.y)))
+    for other in (repeated, shuffled):
+        for ours, theirs in zip(rows.merged()[:3], other.merged()[:3], strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@given(encoded_rows(), st.integers(0, 99), st.sampled_from([None, 2, 5]))
+def test_every_row_is_held_out_once_and_kept_in_all_other_parts(rows, seed, n_parts):
+    everything, parts = weight_of_each(rows), split(rows, seed, n_parts)
+    assert len(parts) == (n_parts or 3)
+    for kept, held in parts:
+        assert weight_of_each(kept) + weight_of_each(held) == pytest.approx(everything)
+    assert sum((weight_of_each(held) for _, held in parts), Counter()) == pytest.approx(everything)
+
+
+@given(encoded_rows(), st.integers(0, 99))
+def test_parts_number_the_rows(rows, seed):
+    for parts in hold_out(rows, seed):
+        for part in parts:
+            taken = rows.take_part(part)
+            assert len(set(part.rows.tolist())) == len(part.rows)
+            np.testing.assert_array_equal(taken.codes, rows.codes[part.rows])
+            np.testing.assert_array_equal(taken.y, rows.y[part.rows])
+
+
+@given(encoded_rows(), st.integers(0, 99))
+def test_classes_are_in_all_parts_alike(rows, seed):
+    if rows.weight is not None and not (rows.weight % 1 == 0).all():
+        rows = rows._replace(weight=None)
+    held = [weight_of_each(part) for _, part in split(rows, seed)]
+    for label in set(rows.y.tolist()):
+        numbers = [sum(n for row, n in part.items() if row[-1] == label) for part in held]
+        assert max(numbers) - min(numbers) <= 1
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_equal_rows_are_held_out_at_random(is_weighted):
+    """Spread evenly, they would tell a classifier that learns rows by heart the classes of the others."""
+    codes = np.repeat(np.arange(60), 1 if is_weighted else 30)[:, None].astype(np.uint8)
+    weight = np.full(60, 30.0) if is_weighted else None
+    rows = Rows(codes, np.zeros(len(codes), np.int64), weight, np.array([60]), 1)
+    held = [
+        np.array([weight_of_each(part)[k, 0] for k in range(60)]) for seed in range(20) for _, part in split(rows, seed)
+    ]
+    # The number of 30 copies that are among a third of 1,800 rows is hypergeometric.
+    assert np.mean(held) == 10
+    assert np.var(held) == pytest.approx(30 * 1 / 3 * 2 / 3 * 1770 / 1799, rel=0.1)
+
+
+@given(encoded_rows(), st.integers(0, 99))
+def test_a_row_of_weight_two_is_two_rows(rows, seed):
+    rows = rows._replace(weight=np.arange(len(rows.y)) % 4 + 1.0)
+    for weighted, repeated in zip(split(rows, seed), split(repeat(rows), seed), strict=True):
+        assert list(map(weight_of_each, weighted)) == list(map(weight_of_each, repeated))
+
+
+@given(encoded_rows(), st.integers(0, 99))
+def test_other_weights_stay_with_their_rows(rows, seed):
+    weight = np.arange(len(rows.y)) + 0.5
+    found = [part.weight for _, part in split(rows._replace(weight=weight), seed)]
+    assert sorted(np.concatenate(found)) == weight.tolist()
+
+
+@given(encoded_rows(), st.integers(0, 99))
+def test_parts_keep_what_is_known_of_the_features(rows, seed):
+    rows = rows._replace(n_ordered=np.arange(len(rows.cards)))
+    for part in (part for pair in split(rows, seed) for part in pair):
+        assert part.cards is rows.cards
+        assert part.n_ordered is rows.n_ordered
+        assert part.n_classes == rows.n_classes
+
+
+def random_rows(n_rows, n_values, n_classes):
+    rng = np.random.default_rng(0)
+    codes, y = rng.integers(0, n_values, (n_rows, 5)).astype(np.uint8), rng.integers(0, n_classes, n_rows)
+    return Rows(codes, y, None, np.full(5, n_values), n_classes)
+
+
+def test_seeds_hold_out_other_rows():
+    rows = random_rows(200, 9, 2)
+    first, again, other = (weight_of_each(split(rows, seed)[0][1]) for seed in (0, 0, 1))
+    assert first == again != other
+
+
+@pytest.mark.parametrize(("n_rows", "n_used"), [(2_500, 2_500), (20_001, 20_000), (90_000, 20_000)])
+def test_of_many_rows_some_take_part_and_a_quarter_is_held_out(n_rows, n_used):
+    rows = random_rows(n_rows, 200, 3)
+    [(kept, held)] = split(rows, 0)
+    n_kept, n_held = len(kept.y), len(held.y)
+    assert n_kept + n_held == n_used
+    assert n_held / n_used == pytest.approx(0.25, abs=0.01)
+    assert not weight_of_each(kept).keys() & weight_of_each(held).keys()
+    np.testing.assert_allclose(np.bincount(held.y) / n_held, np.bincount(rows.y) / n_rows, atol=0.002)
+
+
+@pytest.mark.parametrize("n_rows", [1_001, 1_500, 9_000])
+def test_no_more_rows_take_part_than_are_asked_for(n_rows):
+    rows = random_rows(n_rows, 200, 3)
+    parts = hold_out(rows, 0, 3, 1_000)
+    assert [len(held.rows) for _, held in parts] == [333] * 3
+    for kept, held in parts:
+        others = np.concatenate([other.rows for _, other in parts if other is not held])
+        assert sorted(kept.rows) == sorted(others)
+        assert not set(kept.rows) & set(held.rows)

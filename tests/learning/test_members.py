@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from sklearn.utils import check_random_state
 
 from tanager.learning import (
+    ENSEMBLE_PRESETS,
     MEMBERS,
+    PRESETS,
     TREE_PARAMETERS,
     AllPredecessors,
-    ChowLiu,
     Context,
     Counts,
     CoveringPaths,
@@ -25,6 +26,7 @@ from tanager.learning import (
     IndependentSearches,
     Members,
     NoParents,
+    PenalisedLikelihood,
     Pseudo,
     Recipe,
     Rows,
@@ -34,11 +36,12 @@ from tanager.learning import (
     ensemble_recipes_for,
 )
 from tanager.learning.members import as_members, default_members, draw_structure
-from tanager.losses import ConditionalLikelihood, Hybrid
+from tanager.losses import Hybrid
 from tanager.model import ParentDistribution
 from tanager.structure import ParentSets, find_cycle, maximum_spanning_tree
 
 QUICK = GradientDescent(epochs=2, batch_size=50)
+PENALISED = PenalisedLikelihood(3.0, 3.0)
 SEEDS = [3, 1, 4]
 
 
@@ -95,7 +98,7 @@ def test_disjoint_trees_begin_with_the_best_and_share_no_pair(context):
     assert len(set(pairs_of(structures))) == len(pairs_of(structures)) == 3 * 6
 
 
-@pytest.mark.parametrize("score", ["explaining-away", "conditional", "margin"])
+@pytest.mark.parametrize("score", ["explaining-away", "conditional", "margin", "residual"])
 def test_disjoint_trees_by_another_score(context, score):
     structures = DisjointTrees(score=score).structures(QUICK, context, SEEDS)
     assert set(pairs_of(structures[:1])) == best_pairs(context, score) != best_pairs(context, "information")
@@ -173,11 +176,42 @@ def test_members_are_learned_by_the_seed_for_any_number_of_threads(context, memb
     assert all(each.recipe.parameters == QUICK for each in first)
 
 
-@pytest.mark.parametrize("members", [DisjointTrees(3), IndependentSearches("subset", 3)], ids=repr)
-def test_a_member_that_is_learned_alone_is_the_same(context, members):
-    for learned in EnsembleRecipe(members, QUICK, is_joint=False).learn(context, 0):
+@pytest.mark.parametrize("is_joint", [False, True])
+@pytest.mark.parametrize("members", [DisjointTrees(3), CoveringPaths(3)])
+def test_penalised_members_are_the_same_for_any_number_of_threads(context, members, is_joint):
+    recipe = EnsembleRecipe(members, PenalisedLikelihood(), is_joint)
+    first, threaded = (recipe.learn(make_context().with_options(n_threads=n_threads), 0) for n_threads in (1, 2))
+    assert len(first) == 3
+    for ours, theirs in zip(first, threaded, strict=True):
+        assert ours[:2] == theirs[:2]
+        np.testing.assert_array_equal(ours.fitted.network.theta, theirs.fitted.network.theta)
+
+
+@pytest.mark.parametrize(
+    ("members", "parameters"),
+    [
+        *((DisjointTrees(3), QUICK), (IndependentSearches("subset", 3), QUICK)),
+        *((DisjointTrees(3), PENALISED), (DisjointTrees(3), PenalisedLikelihood())),
+    ],
+    ids=repr,
+)
+def test_a_member_that_is_learned_alone_is_the_same(context, members, parameters):
+    for learned in EnsembleRecipe(members, parameters, is_joint=False).learn(context, 0):
         alone = learned.recipe.learn(context, derived_seed(learned.seed))
         np.testing.assert_array_equal(alone.network.theta, learned.fitted.network.theta)
+
+
+def test_members_that_are_learned_together_have_strengths_in_common(context):
+    recipe = EnsembleRecipe(DisjointTrees(3), PenalisedLikelihood(), is_joint=True)
+    tuned = recipe.tuned(context, 0)
+    assert tuned.members == recipe.members
+    assert "auto" not in tuned.parameters.get_params().values()
+    assert tuned.tuned(context, 1) == tuned
+    for ours, theirs in zip(recipe.learn(context, 0), tuned.learn(context, 0), strict=True):
+        assert ours.recipe.parameters == theirs.recipe.parameters == tuned.parameters
+        np.testing.assert_array_equal(ours.fitted.network.theta, theirs.fitted.network.theta)
+    separate = EnsembleRecipe(DisjointTrees(3), PenalisedLikelihood(), is_joint=False)
+    assert separate.tuned(context, 0) == separate
 
 
 def test_there_are_no_more_members_than_different_paths(context):
@@ -188,48 +222,48 @@ def test_a_used_recipe_leaves_nothing_open():
     recipe = EnsembleRecipe(DisjointTrees(), "gradient", is_joint=True)
     assert recipe.used(150) == EnsembleRecipe(DisjointTrees(), GradientDescent().sized(150), is_joint=True)
     assert EnsembleRecipe(DisjointTrees(), "ml", is_joint=False).used(150).parameters == Counts()
+    assert EnsembleRecipe(DisjointTrees(), PENALISED, is_joint=True).used(150).parameters == PENALISED
 
 
 # What is left to choose.
 
 
-def test_presets_where_nothing_is_given():
-    found = ensemble_recipes_for("auto", "auto", "auto")
-    assert list(found) == [*TREE_PARAMETERS, "naive Bayes"]
-    for name, parameters in TREE_PARAMETERS.items():
-        assert found[name] == EnsembleRecipe(DisjointTrees(), parameters, is_joint=name != "counted")
-    alone = IndependentSearches(NoParents(), 1)
-    assert found["naive Bayes"] == EnsembleRecipe(alone, Counts(), is_joint=False)
+@pytest.mark.parametrize(("training", "is_joint"), [("auto", True), ("joint", True), ("separate", False)])
+def test_presets_where_nothing_is_given(training, is_joint):
+    found = ensemble_recipes_for("auto", "auto", training)
+    assert list(found) == list(ENSEMBLE_PRESETS)
+    for name, preset in ENSEMBLE_PRESETS.items():
+        assert found[name] == EnsembleRecipe(preset.members, preset.parameters, is_joint)
 
 
 def test_what_the_presets_are():
-    assert list(TREE_PARAMETERS) == ["likelihood", "margin", "wide margin", "careful", "counted"]
-    assert TREE_PARAMETERS["likelihood"].loss == TREE_PARAMETERS["careful"].loss == ConditionalLikelihood()
+    assert list(TREE_PARAMETERS) == ["penalised", "margin", "wide margin"]
+    assert TREE_PARAMETERS["penalised"] == PenalisedLikelihood()
     assert TREE_PARAMETERS["margin"].loss == Hybrid(100.0, 10.0, 1.0)
     assert TREE_PARAMETERS["wide margin"].loss == Hybrid(100.0, 30.0, 1.0)
-    assert TREE_PARAMETERS["counted"] == Counts()
+    assert list(ENSEMBLE_PRESETS) == ["main effects", "trees", "margin", "wide margin"]
+    alone = IndependentSearches(NoParents(), 1)
+    assert ENSEMBLE_PRESETS["main effects"] == EnsembleRecipe(alone, PenalisedLikelihood(), is_joint=True)
+    assert ENSEMBLE_PRESETS["trees"].members == DisjointTrees(3, "residual")
+    assert ENSEMBLE_PRESETS["trees"].parameters == PenalisedLikelihood()
+    for name in ("margin", "wide margin"):
+        assert ENSEMBLE_PRESETS[name] == EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS[name], is_joint=True)
 
 
 @pytest.mark.parametrize("members", ["trees", "cover", DisjointTrees(3), CoveringPaths(3)])
-@pytest.mark.parametrize(
-    ("training", "names", "is_joint"),
-    [
-        ("auto", ["likelihood", "margin", "wide margin", "careful", "counted"], [True] * 4 + [False]),
-        ("joint", ["likelihood", "margin", "wide margin", "careful"], [True] * 4),
-        ("separate", ["likelihood", "margin", "wide margin", "careful", "counted"], [False] * 5),
-    ],
-)
-def test_members_that_are_given_leave_parameters_to_choose(members, training, names, is_joint):
+@pytest.mark.parametrize(("training", "is_joint"), [("auto", True), ("joint", True), ("separate", False)])
+def test_members_that_are_given_leave_parameters_to_choose(members, training, is_joint):
     found = ensemble_recipes_for(members, "auto", training)
-    assert list(found) == names
-    assert [each.is_joint for each in found.values()] == is_joint
-    assert all(each.members == as_members(members) for each in found.values())
+    assert list(found) == ["penalised", "margin", "wide margin"]
+    for name, recipe in found.items():
+        assert recipe == EnsembleRecipe(as_members(members), TREE_PARAMETERS[name], is_joint)
 
 
 @pytest.mark.parametrize(
     ("parameters", "training", "is_joint"),
     [
         *((QUICK, "auto", True), (QUICK, "joint", True), (QUICK, "separate", False)),
+        *((PENALISED, "auto", True), ("penalised", "joint", True), (PENALISED, "separate", False)),
         *(("ml", "auto", False), (Counts(0.5), "separate", False)),
     ],
     ids=str,
@@ -256,10 +290,20 @@ def test_members_that_search(make, training):
     }
 
 
+@pytest.mark.parametrize("training", ["auto", "joint", "separate"])
+def test_members_that_search_with_penalties(training):
+    found = ensemble_recipes_for(IndependentSearches(n_members=3), PENALISED, training)
+    assert list(found) == ["main effects", "tree"]
+    for name, recipe in found.items():
+        members = IndependentSearches(PRESETS[name].structure, 3)
+        assert recipe == EnsembleRecipe(members, PENALISED, training == "joint")
+
+
 def test_searches_without_options_try_the_presets_of_one_tree():
     found = ensemble_recipes_for("searches", "auto", "auto")
-    assert list(found) == ["likelihood", "margin", "wide margin", "no parents", "naive Bayes", "Chow-Liu"]
-    assert found["Chow-Liu"] == EnsembleRecipe(IndependentSearches(ChowLiu()), Counts(), is_joint=False)
+    assert list(found) == list(PRESETS)
+    for name, preset in PRESETS.items():
+        assert found[name] == EnsembleRecipe(IndependentSearches(preset.structure), preset.parameters, is_joint=False)
 
 
 # Words and mistakes.
@@ -288,8 +332,12 @@ def test_words_stand_for_values_with_their_defaults(word, value):
         (3, "auto", "auto", r"members must be .* got 3"),
         (Subset(), "auto", "auto", r"members must be .* got Subset\(\)"),
         ("trees", "gradiant", "auto", "parameters must be .* did you mean 'gradient'"),
-        ("trees", "ml", "joint", "training='joint' requires GradientDescent, got parameters='ml'"),
+        (
+            *("trees", "ml", "joint"),
+            "training='joint' requires GradientDescent or PenalisedLikelihood, got parameters='ml'",
+        ),
         (IndependentSearches("chow-liu"), "ml", "joint", "training='joint' requires GradientDescent"),
+        (IndependentSearches("subset"), "penalised", "auto", "parameters='penalised' requires a fixed structure"),
         (IndependentSearches("subset"), "ml", "auto", "requires a fixed structure, but structure='subset' is a search"),
         (SampledStructures(Pseudo()), Counts(), "auto", "requires a fixed structure"),
     ],

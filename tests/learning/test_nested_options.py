@@ -32,7 +32,15 @@ from tanager import (
     TANClassifier,
     TANEnsembleClassifier,
 )
-from tanager.learning import PRESETS, TREE_PARAMETERS, VALUES, Recipe, ensemble_recipes_for, recipes_for
+from tanager.learning import (
+    ENSEMBLE_PRESETS,
+    PRESETS,
+    TREE_PARAMETERS,
+    VALUES,
+    Recipe,
+    ensemble_recipes_for,
+    recipes_for,
+)
 from tanager.training.regularisers import Shrinkage
 from tests.learning.every_value import EVERY_VALUE
 
@@ -393,30 +401,41 @@ def test_grid_search_over_an_ensemble(iris):
 
 def test_presets_never_change(iris):
     X, y = iris
-    before = [repr(PRESETS), repr(TREE_PARAMETERS)]
+    before = [repr(PRESETS), repr(TREE_PARAMETERS), repr(ENSEMBLE_PRESETS)]
     for recipe in PRESETS.values():
         clf = TANClassifier(**recipe.get_params(deep=False))
         assert clf.structure is recipe.structure
-        clf.set_params(structure="subset", structure__max_parents=2)
         if isinstance(recipe.parameters, GradientDescent):
+            clf.set_params(structure="subset", structure__max_parents=2)
             clf.set_params(parameters__epochs=1, parameters__batch_size=50, parameters__ridge=9.0)
-            clf.fit(X, y)
-        assert recipe.set_params(structure="none") != recipe or recipe.structure == "none"
+        else:
+            clf.set_params(structure="chow-liu", structure__score="margin", parameters__pairs=9.0)
+        clf.fit(X, y)
+        assert recipe.set_params(structure=[-1]) != recipe
     for parameters in TREE_PARAMETERS.values():
         ensemble = TANEnsembleClassifier("trees", parameters)
         if isinstance(parameters, GradientDescent):
             ensemble.set_params(parameters__epochs=1, parameters__smoothness=0.5).fit(X, y)
         else:
-            ensemble.set_params(parameters__smoothing=0.5).fit(X, y)
-    assert [repr(PRESETS), repr(TREE_PARAMETERS)] == before
+            ensemble.set_params(parameters__main=9.0).fit(X, y)
+    TANEnsembleClassifier().fit(X, y)
+    assert [repr(PRESETS), repr(TREE_PARAMETERS), repr(ENSEMBLE_PRESETS)] == before
 
 
 def test_a_choice_of_recipes_can_be_changed_without_changing_the_presets():
-    before = list(PRESETS)
+    before = [list(each) for each in (PRESETS, TREE_PARAMETERS, ENSEMBLE_PRESETS)]
     recipes_for("auto", "auto").clear()
     ensemble_recipes_for("auto", "auto", "auto").clear()
-    assert list(PRESETS) == before
-    assert len(TREE_PARAMETERS) == 5
+    ensemble_recipes_for("trees", "auto", "auto").clear()
+    assert (
+        [list(each) for each in (PRESETS, TREE_PARAMETERS, ENSEMBLE_PRESETS)]
+        == before
+        == [
+            ["main effects", "tree", "margin", "wide margin"],
+            ["penalised", "margin", "wide margin"],
+            ["main effects", "trees", "margin", "wide margin"],
+        ]
+    )
 
 
 def test_estimators_that_share_values_fit_alone(iris):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from tanager import Counts, GradientDescent, Hybrid, Margin, NaiveBayesStart
 from tanager._options import NotKept
-from tanager.learning import Context, RandomStart, Rows
-from tanager.learning.parameters import PARAMETERS, Parameters
+from tanager.learning import PARAMETERS, Context, Parameters, PenalisedLikelihood, RandomStart, Rows
 from tanager.losses import ConditionalLikelihood, NegativeLogLikelihood
 from tanager.model import class_log_prior, cpt_log_frequencies, make_layout
 from tanager.structure import ParentSets, all_candidates, find_cycle, fixed_parents, naive_bayes, pseudo_candidates
@@ -413,22 +412,33 @@ class TestCounts:
             Counts(bad)
 
 
-def test_only_counts_need_a_fixed_structure():
-    assert Counts().needs_fixed
-    assert not GradientDescent().needs_fixed
+def test_what_parameters_need_and_can_do():
+    kinds = [Counts(), GradientDescent(), PenalisedLikelihood()]
+    assert [each.needs_fixed for each in kinds] == [True, False, True]
+    assert [each.can_join for each in kinds] == [False, True, True]
+    assert [each.is_fine for each in kinds] == [False, False, True]
+
+
+@pytest.mark.parametrize("parameters", [Counts(), GradientDescent(), PenalisedLikelihood()], ids=repr)
+def test_all_keep_the_protocol(parameters):
+    assert isinstance(parameters, Parameters)
 
 
 @pytest.mark.parametrize("parameters", [Counts(), GradientDescent()], ids=repr)
-def test_both_keep_the_protocol(parameters):
-    assert isinstance(parameters, Parameters)
+def test_counts_and_descent_group_and_tune_nothing(parameters):
+    context = a_context()
+    assert parameters.groups(context) is None
+    assert parameters.tuned(lambda part: lay_out(naive_bayes(4)), context, 0) is parameters
 
 
 def test_words_stand_for_parameters():
     assert PARAMETERS.resolve("ml") == Counts()
     assert PARAMETERS.resolve("gradient") == GradientDescent()
+    assert PARAMETERS.resolve("penalised") == PenalisedLikelihood()
     with pytest.raises(ValueError, match=r"^parameters='auto' leaves the choice open"):
         PARAMETERS.resolve("auto")
-    with pytest.raises(ValueError, match=r"^parameters must be 'auto', 'ml' or 'gradient', got 'gradent'; did you"):
+    message = r"^parameters must be 'auto', 'ml', 'gradient' or 'penalised', got 'gradent'; did you mean 'gradient'"
+    with pytest.raises(ValueError, match=message):
         PARAMETERS.resolve("gradent")
 
 

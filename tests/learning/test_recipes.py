@@ -23,6 +23,7 @@ from tanager.learning import (
     GreedySearch,
     NaiveBayesStart,
     NoParents,
+    PenalisedLikelihood,
     Pseudo,
     Recipe,
     Rows,
@@ -30,8 +31,9 @@ from tanager.learning import (
     as_parameters,
     recipes,
     recipes_for,
+    worth_trying,
 )
-from tanager.losses import ConditionalLikelihood, Hybrid, NegativeLogLikelihood
+from tanager.losses import Hybrid, NegativeLogLikelihood
 from tanager.structure import ParentSets
 from tanager.training.regularisers import ParentDropout
 
@@ -101,12 +103,13 @@ def test_training_goes_by_the_number_of_rows_with_their_weights():
 
 
 @presets
-def test_a_used_preset_leaves_nothing_open(name):
-    used = PRESETS[name].used(500)
+def test_a_used_preset_leaves_nothing_open(context, name):
+    used = PRESETS[name].tuned(context, 0).used(500)
     assert used.structure == PRESETS[name].structure
-    assert used.used(9e9) == used
-    if name in ("naive Bayes", "Chow-Liu"):
-        assert used.parameters == Counts()
+    assert used.used(9e9) == used.tuned(context, 1) == used
+    if name in ("main effects", "tree"):
+        assert isinstance(used.parameters, PenalisedLikelihood)
+        assert "auto" not in used.parameters.get_params().values()
     else:
         assert used.parameters == PRESETS[name].parameters.set_params(**length(500))
 
@@ -117,18 +120,19 @@ def test_used_recipes_hold_values_in_place_of_words():
     sets = ParentSets.from_lists([[-1], [0]])
     assert Recipe([-1, 0], "ml").used(9) == Recipe(FixedParents([-1, 0]), Counts())
     assert Recipe(sets, "ml").used(9) == Recipe(GivenSpace(sets), Counts())
+    assert Recipe("none", "penalised").used(9) == Recipe(NoParents(), PenalisedLikelihood())
 
 
 def test_what_the_presets_are():
+    assert list(PRESETS) == ["main effects", "tree", "margin", "wide margin"]
+    assert PRESETS["main effects"] == Recipe(NoParents(), PenalisedLikelihood())
+    assert PRESETS["tree"] == Recipe(ChowLiu("residual"), PenalisedLikelihood())
     free = [name for name, recipe in PRESETS.items() if recipe.structure == Free(candidates="mixed")]
-    assert free == ["likelihood", "margin", "wide margin"]
-    assert PRESETS["likelihood"].parameters.loss == ConditionalLikelihood()
+    assert free == ["margin", "wide margin"]
     assert PRESETS["margin"].parameters.loss == Hybrid(30.0, 5.0)
     assert PRESETS["wide margin"].parameters.loss == Hybrid(30.0, 20.0)
     started = [name for name in free if PRESETS[name].parameters.start == NaiveBayesStart(1.0)]
-    assert started == ["likelihood", "margin"]
-    assert PRESETS["naive Bayes"] == Recipe(NoParents(), Counts())
-    assert PRESETS["Chow-Liu"] == Recipe(ChowLiu(), Counts())
+    assert started == ["margin"]
 
 
 @presets
@@ -137,15 +141,37 @@ def test_every_preset_fits(iris, monkeypatch, name):
     if isinstance(preset.parameters, GradientDescent):
         preset = preset.set_params(parameters__epochs=10)
     monkeypatch.setattr(recipes, "PRESETS", {name: preset})
-    X, y = iris
+    X, y = (np.tile(each, (20, *[1] * (each.ndim - 1))) for each in iris)  # margins are for many rows
     clf = TANClassifier(random_state=0).fit(X, y)
     assert clf.choice_ == {**NO_CHOICE.to_dict(), "preset": name}
-    assert Recipe(**clf.options_) == preset.used(len(y))
+    used = Recipe(**clf.options_)
+    assert "auto" not in used.get_params().values()
+    if isinstance(preset.parameters, GradientDescent):
+        assert used == preset.used(len(y))
+    else:
+        strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs")}
+        assert used == preset.set_params(parameters=preset.parameters.set_params(**strengths))
     assert clf.score(X, y) > 0.9
     # The options say all: who gives them, or the preset itself, gets the same.
     for again in (clf.options_, preset.get_params(deep=False)):
         other = TANClassifier(random_state=0, **again).fit(X, y)
         np.testing.assert_array_equal(other.predict_proba(X), clf.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "weight", "n_classes", "has_margins"),
+    [
+        *((2_500, None, 3, True), (2_499, None, 3, False), (9_000, None, 2, False)),
+        *((1_250, 2.0, 3, True), (2_500, 0.5, 3, True), (1_250, 2.5, 3, False)),
+    ],
+)
+def test_margins_are_tried_with_several_classes_and_many_rows(n_rows, weight, n_classes, has_margins):
+    weights = None if weight is None else np.full(n_rows, weight)
+    rows = Rows(np.zeros((n_rows, 1), np.uint8), np.arange(n_rows) % n_classes, weights, np.array([1]), n_classes)
+    expected = list(PRESETS) if has_margins else ["main effects", "tree"]
+    assert list(worth_trying(PRESETS, rows)) == expected
+    given = {"given": PRESETS["margin"]}
+    assert worth_trying(given, rows) == given
 
 
 # What is left to choose.
@@ -180,6 +206,14 @@ def test_counts_that_are_given_hold_in_all_recipes(parameters):
     assert all(each.parameters == parameters for each in found.values())
 
 
+@pytest.mark.parametrize("parameters", ["penalised", PenalisedLikelihood(3.0)], ids=str)
+def test_penalties_that_are_given_hold_in_all_recipes(parameters):
+    found = recipes_for("auto", parameters)
+    assert list(found) == ["main effects", "tree"]
+    assert [each.structure for each in found.values()] == [NoParents(), ChowLiu("residual")]
+    assert all(each.parameters == parameters for each in found.values())
+
+
 @pytest.mark.parametrize("structure", ["subset", Free(2), [-1, 0], GreedySearch()], ids=str)
 def test_a_structure_that_is_given_leaves_one_recipe(structure):
     assert recipes_for(structure, "auto") == {"given": Recipe(structure, GradientDescent())}
@@ -210,11 +244,12 @@ def test_a_learning_rate_alone_does_not_make_other_options_wrong(learning_rate):
     [
         ("subset", "ml", "parameters='ml' requires a fixed structure, but structure='subset' is a search"),
         (Pseudo(), Counts(0.5), r"parameters=Counts\(smoothing=0.5\) requires a fixed structure"),
+        (Pseudo(), "penalised", "parameters='penalised' requires a fixed structure"),
         ("subst", "auto", "structure must be .* did you mean 'subset'"),
         (
             "subset",
             "gradiant",
-            "parameters must be 'auto', 'ml' or 'gradient', got 'gradiant'; did you mean 'gradient'",
+            "parameters must be 'auto', 'ml', 'gradient' or 'penalised', got 'gradiant'; did you mean 'gradient'",
         ),
         ("auto", "gradiant", "parameters must be"),
         ("subset", GradientDescent, r"parameters must be a value, got the class itself: write GradientDescent\(\)"),
@@ -239,12 +274,12 @@ def test_a_recipe_itself_leaves_nothing_open(words):
 
 def test_a_fit_leaves_the_options_as_they_are(iris):
     X, y = iris
-    clf = TANClassifier(**PRESETS["likelihood"].set_params(parameters__epochs=2).get_params(deep=False))
+    clf = TANClassifier(**PRESETS["margin"].set_params(parameters__epochs=2).get_params(deep=False))
     before = clf.get_params()
     clf.fit(X, y)
     assert clf.get_params() == before
     assert clf.parameters.batch_size == "auto"
-    assert clf.options_["structure"] == PRESETS["likelihood"].structure
+    assert clf.options_["structure"] == PRESETS["margin"].structure
     assert clf.options_["parameters"] == clf.parameters.set_params(batch_size=length(150)["batch_size"])
 
 

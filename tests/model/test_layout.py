@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tanager.model import check_memory, layout, make_layout
+from tanager.model import check_memory, layout, make_groups, make_layout
 from tanager.structure import ParentSets, all_candidates, naive_bayes
 from tests.strategies import models
 
@@ -78,3 +78,10 @@ class TestMemory:
     def test_machine_that_does_not_tell_is_not_in_the_way(self, monkeypatch):
         monkeypatch.setattr("os.sysconf", lambda name: (_ for _ in ()).throw(ValueError(name)))
         check_memory(self.wide)
+
+
+def test_totals_are_sums_over_groups():
+    groups = make_groups([np.array([0, 1, 0]), np.array([1, 0])])
+    table = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(groups.totals(0, table), [table[0] + table[2], table[1]])
+    np.testing.assert_array_equal(groups.totals(1, np.array([3.0, 4.0])), [4.0, 3.0])

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.model import Network
+from tanager.model import Network, make_groups, make_layout
+from tanager.structure import ParentSets
 from tests.oracles import counting_oracle
 from tests.strategies import SEEDS, make_model, models
 
@@ -110,3 +111,16 @@ def test_cycle_is_no_bayesian_network_and_leaves_out_terms():
 
 def test_forest_is_a_bayesian_network():
     assert network_of(make_model([[-1], [0], [0]], [2, 3, 2], 2, seed=1)).is_bayesian_network
+
+
+def test_cpts_with_a_line_for_each_group_or_each_value():
+    groups = make_groups([np.array([0, 1, 0]), np.array([0, 0])])
+    layout = make_layout(ParentSets.from_lists([[-1], [0]]), [3, 2], n_classes=2, groups=groups)
+    theta = np.log(np.random.default_rng(0).dirichlet([1, 1], layout.arena_size // 2)).ravel().astype(np.float32)
+    network = Network.from_arena(layout, theta, np.log([0.5, 0.5]), np.array([0, 1]))
+    assert network.cpt(1, grouped=True).shape == (2, 2, 2)
+    np.testing.assert_array_equal(network.cpt(1), network.cpt(1, grouped=True)[[0, 1, 0]])
+    np.testing.assert_array_equal(network.cpt(0), network.cpt(0, grouped=True))
+    assert network.groups_of(0).tolist() == [0, 1, 0]
+    assert network.expanded.groups_of(0) is None
+    np.testing.assert_array_equal(network.expanded.cpt(1, grouped=True), network.cpt(1))

@@ -1,5 +1,6 @@
 """The report in a real browser: what is there, what can be done, and that nothing is asked of the network."""
 
+import html
 import json
 import shutil
 import time
@@ -19,6 +20,7 @@ from tanager import (
     TANEnsembleClassifier,
 )
 from tanager.report import write_report
+from tests.fine_bins import fine_classifier
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -188,6 +190,41 @@ def test_tables_are_those_of_the_network(browser, reports, tmp_path):
         cpt = clf.network_.cpt(feature)
         expected = np.moveaxis(cpt, 2, 0) if feature == 3 else np.moveaxis(cpt, 2, 1)
         np.testing.assert_allclose(shown, expected, atol=1e-4)
+    browser.assert_quiet()
+
+
+def test_groups_of_a_parents_values(browser, tmp_path):
+    clf, X = fine_classifier()
+    write_report(clf, tmp_path / "fine.html", X[:100])
+    browser.open(tmp_path / "fine.html")
+    plots = "[...document.querySelectorAll('#table-charts .js-plotly-plot')]"
+    for feature in (1, 2, 3, 4):
+        browser.choose("#table-feature", feature)
+        shown = browser.run(f"return {plots}.map((p) => p.data[0].z)")
+        np.testing.assert_allclose(shown, np.moveaxis(clf.network_.cpt(feature, grouped=True), 2, 0), atol=1e-4)
+        parent = int(clf.parents_[feature])
+        lines = browser.run(f"return {plots}[0].layout.yaxis.ticktext")
+        expected = clf.encoder_.value_labels(parent, clf.network_.groups_of(parent))
+        assert [html.unescape(line)[:12] for line in lines] == [text[:12] for text in expected]
+    browser.assert_quiet()
+
+
+def test_labels_of_many_bins_do_not_overlap(browser, tmp_path):
+    clf, X = fine_classifier()
+    write_report(clf, tmp_path / "fine.html", X[:100])
+    for width in (1200, 500):
+        browser.open(tmp_path / "fine.html", width=width)
+        for feature in (0, 1, 4):
+            browser.choose("#table-feature", feature)
+            browser.wait("return document.querySelectorAll('#table-charts .xtick text').length > 0")
+            places = browser.run(
+                "return [...document.querySelector('#table-charts .js-plotly-plot').querySelectorAll('.xtick text')]"
+                ".map((text) => [text.getBoundingClientRect().right, text.getComputedTextLength()])"
+            )
+            assert 4 <= len(places) <= 24
+            # Slanted labels, which end at their columns, need no more than their height, across.
+            gaps, longest = np.diff([right for right, _ in places]), max(length for _, length in places)
+            assert (gaps >= min(longest, 20)).all()
     browser.assert_quiet()
 
 

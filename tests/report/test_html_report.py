@@ -32,6 +32,7 @@ from tanager.report.evaluation import calibrate, evaluate
 from tanager.report.feature_weights import class_information, mean_contributions
 from tanager.report.payload import shorten
 from tanager.report.summary import _STRUCTURES
+from tests.fine_bins import fine_classifier
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,11 @@ def iris():
 def fitted(iris):
     parameters = GradientDescent(epochs=5, structure_learning_rate=0.1)
     return TANClassifier("all", parameters, random_state=0).fit(*iris)
+
+
+@pytest.fixture(scope="module")
+def fine():
+    return fine_classifier()
 
 
 def data_of(path):
@@ -79,6 +85,28 @@ class TestPage:
             np.testing.assert_allclose(flat[start : start + cpt.size], cpt.ravel(), atol=1e-5)
         np.testing.assert_allclose(sum(network["prior"]), 1.0, atol=1e-5)
         assert network["parents"] == fitted.parents_.tolist()
+
+    def test_holds_a_line_for_each_group_of_a_parents_values(self, fine, tmp_path):
+        clf, _ = fine
+        path = write_report(clf, tmp_path / "r.html")
+        data, flat = data_of(path), unpack(data_of(path)["network"]["tables"])
+        for feature, start in enumerate(data["network"]["table_start"]):
+            cpt = clf.network_.cpt(feature, grouped=True)
+            np.testing.assert_allclose(flat[start : start + cpt.size], cpt.ravel(), atol=1e-5)
+        assert len(flat) == clf.network_.layout.size < clf.network_.expanded.layout.size / 3
+        groups = data["network"]["groups"]
+        # Of those that are no parents, and of one whose values are few, there is nothing to tell.
+        assert [labels is None for labels in groups] == [False, False, False, True, True]
+        assert groups[0] == clf.encoder_.value_labels(0, clf.network_.groups_of(0))
+        assert len(data["values"][0]) == clf.network_.cards[0]
+        text = html.unescape(path.read_text(encoding="utf-8"))
+        assert "classifier: a given structure; penalised likelihood." in text
+        assert "its values are put into groups" in text
+
+    def test_holds_no_groups_without_any(self, fitted, tmp_path):
+        path = write_report(fitted, tmp_path / "r.html")
+        assert data_of(path)["network"]["groups"] == [None] * 4
+        assert "its values are put into groups" not in path.read_text(encoding="utf-8")
 
     def test_holds_the_path(self, fitted, tmp_path):
         path = data_of(write_report(fitted, tmp_path / "r.html"))["path"]

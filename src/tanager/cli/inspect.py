@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,14 +88,14 @@ def _origin(told: dict[str, Any]) -> str | None:
 def _show_classes(members: list[Any], console: Console) -> None:
     table = Table("class", title="Classes", title_justify="left")
     table.add_column("prior probability", justify="right")
-    priors = np.mean([np.exp(member.network_.log_prior) for member in members], axis=0)
+    priors = np.mean([np.exp(member.description_.log_prior) for member in members], axis=0)
     for label, prior in zip(members[0].classes_.tolist(), priors / priors.sum(), strict=True):
         table.add_row(Text(str(label)), f"{prior:.2%}")
     console.print(table)
 
 
 def _show_parents(classifier: Any, console: Console) -> None:
-    encoder, network = classifier.encoder_, classifier.network_
+    encoder, network = classifier.encoder_, classifier.description_
     labels = encoder.feature_labels
     table = Table("feature", title="Features and their extra parents", title_justify="left")
     table.add_column("values", justify="right")
@@ -107,7 +106,8 @@ def _show_parents(classifier: Any, console: Console) -> None:
     for i, (label, parents) in enumerate(zip(labels, _extra_parents(classifier), strict=True)):
         # "No parent" is the last column, which is where -1 points.
         name, parent = _names_of(parents, labels), parents[0]
-        row = str(network.cards[i]), Text(name), f"{probabilities[i, parent]:.3f}", str(network.cpt(i).size)
+        size = network.cpt(i, grouped=True).size
+        row = str(network.cards[i]), Text(name), f"{probabilities[i, parent]:.3f}", str(size)
         table.add_row(Text(label), *row)
     console.print(table)
     if not network.is_bayesian_network:
@@ -125,14 +125,19 @@ def _names_of(parents: list[int], labels: list[str]) -> str:
 
 
 def _show_feature(classifier: Any, name: str, console: Console) -> None:
-    """The CPT of a feature: one line for each value of its parents and each of its own."""
+    """The CPT of a feature: one line for each value of its parents, or each group of values, and each of its own."""
     encoder, labels = classifier.encoder_, classifier.encoder_.feature_labels
     if name not in labels:
         raise InputError(f"the model has no feature {name!r}; {suggest(name, labels)}")
-    i = labels.index(name)
-    parents, cpt = _extra_parents(classifier)[i], classifier.network_.cpt(i)
+    i, network = labels.index(name), classifier.description_
+    parents = _extra_parents(classifier)[i]
     above = _names_of(parents, labels)
-    given = [", ".join(values) for values in product(*(encoder.value_labels(j) for j in parents if j >= 0))]
+    given = encoder.joint_labels({j: network.groups_of(j) for j in parents if j >= 0})
+    values, cpt = encoder.value_labels(i), network.cpt(i, grouped=True)
+    groups = network.layout.groups
+    is_summed = groups is not None and groups.cards[i] < len(values) and len(given) * len(values) > _MAX_ROWS
+    if is_summed:
+        values, cpt = encoder.value_labels(i, groups.of(i)), groups.totals(i, cpt.swapaxes(0, 1)).swapaxes(0, 1)
     title = f"Probability of {name} given the class" + (f" and {above}" if above else "")
     console.print(title, soft_wrap=True, highlight=False, markup=False)
     table = Table()
@@ -145,7 +150,10 @@ def _show_feature(classifier: Any, name: str, console: Console) -> None:
     for g, v in lines[:_MAX_ROWS]:
         start = [Text(given[g] if v == 0 else "")] if above else []
         chances = [f"{p:.4f}" for p in cpt[g, v]]
-        table.add_row(*start, Text(encoder.value_labels(i)[v]), *chances, end_section=v == cpt.shape[1] - 1)
+        table.add_row(*start, Text(values[v]), *chances, end_section=v == cpt.shape[1] - 1)
     console.print(table)
+    if is_summed:
+        note = f"The probabilities of the {network.cards[i]} values of {name} are summed up within groups."
+        console.print(note, soft_wrap=True, highlight=False, markup=False)
     if len(lines) > _MAX_ROWS:
         console.print(f"and {len(lines) - _MAX_ROWS} more lines")

@@ -5,7 +5,7 @@ from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Frame, as_frame, check_categorical, resolve_categorical
 from tanager.data.encoding import FrameEncoder
-from tanager.data.labels import unique_labels, value_labels
+from tanager.data.labels import group_labels, unique_labels, value_labels
 from tanager.data.mdlp import BINNINGS, MDLPBinning, MixedBinning, make_binning, mdlp_column_cuts, mdlp_cuts
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "check_categorical",
     "encode_assignment",
     "find_column",
+    "group_labels",
     "make_binning",
     "mdlp_column_cuts",
     "mdlp_cuts",

@@ -6,6 +6,7 @@ distinct value: a row of weight 3 is three rows, a row of weight 0 is absent, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -38,7 +39,10 @@ class QuantileBinning:
 
 @dataclass(frozen=True)
 class FineBinning:
-    """Many cuts, half of them at quantiles and half evenly spaced, at most about `max_bins` bins (see `fine_cuts`)."""
+    """Many cuts, half of them at quantiles and half evenly spaced (see `fine_cuts`).
+
+    There are at most about `max_bins` bins, and about twice the root of the number of rows where these are few.
+    """
 
     max_bins: int
 
@@ -46,7 +50,14 @@ class FineBinning:
         self, columns: Sequence[NDArray[Any]], sample_weight: NDArray[np.float64] | None
     ) -> list[NDArray[np.float64]]:
         """Return the cuts of every column."""
-        return [fine_cuts(values, sample_weight, self.max_bins) for values in columns]
+        return [fine_cuts(values, sample_weight, self._most(values, sample_weight)) for values in columns]
+
+    def _most(self, values: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> int:
+        n_rows = float(len(values))
+        if sample_weight is not None:
+            is_count = bool((sample_weight == np.floor(sample_weight)).all())
+            n_rows = float(sample_weight.sum() if is_count else np.count_nonzero(sample_weight))
+        return min(self.max_bins, math.ceil(2 * math.sqrt(n_rows)))
 
 
 def quantile_cuts(
@@ -117,7 +128,7 @@ def fine_cuts(values: NDArray[Any], sample_weight: NDArray[np.float64] | None, m
     light_below = np.cumsum(np.where(is_heavy, 0.0, weight))
     targets = np.arange(1, half) * light_below[-1] / half
     heavy = np.flatnonzero(is_heavy)
-    even = np.linspace(distinct[0], distinct[-1], half + 1)[1:-1]
+    even = 2 * np.linspace(distinct[0] / 2, distinct[-1] / 2, half + 1)[1:-1]  # halved: a range may be beyond floats
     gaps = np.concatenate(
         [np.searchsorted(light_below, targets), heavy - 1, heavy, np.searchsorted(distinct, even) - 1]
     )

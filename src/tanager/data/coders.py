@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from tanager._threads import Crew
 
-# Up to this many cuts, comparing a block with each cut in turn beats a binary search for each value.
-_FEW_CUTS = 128
+# With up to so many cuts and from so many values on, comparing a block with each cut in turn beats a binary search for
+# each value. A single value is found among 64 cuts 100 times as fast by a search.
+_FEW_CUTS, _MANY_VALUES = 128, 1000
 
 _INFINITE = frozenset({math.inf, -math.inf})
 
@@ -235,7 +236,7 @@ def number_reader(levels: NDArray[Any] | None, label: str) -> _Coder:
 
 def _count_reached(x: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[Any]:
     """Number of cuts <= x, as `np.searchsorted(cuts, x, side="right")`; any code for NaN."""
-    if cuts.size > _FEW_CUTS:
+    if cuts.size > _FEW_CUTS or x.size < _MANY_VALUES:
         return np.searchsorted(cuts, x, side="right")
     codes = np.zeros(x.shape, dtype=np.uint8)
     is_reached = np.empty(x.shape, dtype=np.bool_)

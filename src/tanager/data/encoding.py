@@ -7,15 +7,17 @@ left to the reader of the codes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager._threads import Crew
+from tanager._types import IntArray
 from tanager.data.arrays import MISSING, object_array
 from tanager.data.binning import Binning, check_sample_weight
 from tanager.data.coders import (
@@ -33,7 +35,7 @@ from tanager.data.coders import (
 )
 from tanager.data.columns import Frame
 from tanager.data.decoding import Bins, decode_column
-from tanager.data.labels import unique_labels, value_labels
+from tanager.data.labels import group_labels, unique_labels, value_labels
 
 Missing = Literal["value", "ignore"]
 
@@ -157,15 +159,32 @@ class FrameEncoder:
         """How messages name a column: by its name where it has one, otherwise by its position."""
         return f"column {index}" if self.names is None else f"column {self.names[index]!r}"
 
-    def value_labels(self, feature: int) -> list[str]:
-        """What each code of a column stands for, in words.
+    def value_labels(self, feature: int, groups: IntArray | None = None) -> list[str]:
+        """What each code of a column stands for, in words; with the group of each code, what each group stands for.
 
         >>> from tanager.data import QuantileBinning, as_frame
         >>> frame = as_frame(np.array([["red"], ["blue"]], dtype=object))
         >>> FrameEncoder.fit(frame, frame.is_categorical, None, QuantileBinning(2)).value_labels(0)
         ['blue', 'red']
         """
-        return value_labels(self.columns[feature])
+        if groups is not None:
+            return group_labels(self.columns[feature], groups)
+        return list(self._value_labels[feature])
+
+    @cached_property
+    def _value_labels(self) -> list[list[str]]:
+        return [value_labels(column) for column in self.columns]
+
+    def joint_labels(self, groups: Mapping[int, IntArray | None]) -> list[str]:
+        """What each combination of the values of some columns stands for, the last varying fastest.
+
+        Parameters
+        ----------
+        groups : mapping
+            From the numbers of the columns to the groups of their codes, or None where each value stands for itself.
+            Without columns there is one combination, of nothing.
+        """
+        return [", ".join(values) for values in product(*(self.value_labels(*each) for each in groups.items()))]
 
     def encode(self, frame: Frame, n_threads: int = 1) -> NDArray[Any]:
         """Turn a frame into codes.

@@ -164,3 +164,11 @@ def has_pandas() -> bool:
 def to_pandas(columns: dict[str, NDArray[Any]]) -> Any:
     """Columns as a pandas frame, or as they are without pandas."""
     return import_module("pandas").DataFrame(columns) if has_pandas() else columns
+
+
+def to_series(values: dict[Any, float], names: list[str]) -> Any:
+    """Numbers by key as a pandas series; keys that are tuples make an index of several levels, with these names."""
+    pandas = import_module("pandas")
+    if len(names) == 1:
+        return pandas.Series(list(values.values()), index=pandas.Index(list(values), name=names[0]))
+    return pandas.Series(list(values.values()), index=pandas.MultiIndex.from_tuples(list(values), names=names))

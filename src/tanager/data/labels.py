@@ -2,35 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
+from tanager._types import IntArray
 from tanager.data.coders import CategoryColumn, NumericColumn
 
 MISSING_LABEL = "missing"
 POOLED_LABEL = "other"
 
+_LONGEST_LIST = 40  # characters of the names in a group; those of more are counted
+_LEAST_WITH_EXPONENT = 1e9
+
 
 def value_labels(column: NumericColumn | CategoryColumn) -> list[str]:
     """One label for each code of a column, all different.
 
+    Bins are labelled by the whole numbers in them if the cuts suggest that the column has no others.
+
     Examples
     --------
-    >>> import numpy as np
     >>> value_labels(NumericColumn(np.array([2.5, 10.0]), has_missing=True))
     ['< 2.5', '2.5 to 10', '>= 10', 'missing']
+    >>> value_labels(NumericColumn(np.array([0.5, 1.5, 4.5])))
+    ['< 1', '1', '2 to 4', '>= 5']
     >>> value_labels(CategoryColumn(np.array(["blue", "red"], dtype=object)))
     ['blue', 'red']
     """
     if isinstance(column, NumericColumn):
-        labels = _bin_labels(column.cuts.tolist())
+        label = _range_labeller(column.cuts.tolist())
+        labels = [label(code, code) for code in range(column.cuts.size + 1)]
     else:
         labels = [_text(value) for value in column.categories.tolist()]
         if column.pooled.size:
             labels.append(POOLED_LABEL)
     if column.has_missing:
         labels.append(MISSING_LABEL)
+    return unique_labels(labels)
+
+
+def group_labels(column: NumericColumn | CategoryColumn, groups: IntArray) -> list[str]:
+    """One label for each group of the codes of a column, all different.
+
+    Neighbouring bins are labelled by the range that they cover together. Categories are listed, as far as they fit.
+
+    Parameters
+    ----------
+    column : NumericColumn or CategoryColumn
+    groups : int array of shape (column.card,)
+        Group of each code, numbered from 0 on.
+
+    Examples
+    --------
+    >>> group_labels(NumericColumn(np.array([1.2, 2.3, 3.4]), has_missing=True), np.array([0, 1, 1, 2, 3]))
+    ['< 1.2', '1.2 to 3.4', '>= 3.4', 'missing']
+    >>> group_labels(CategoryColumn(np.array(["blue", "green", "red"], dtype=object)), np.array([1, 0, 1]))
+    ['green', 'blue, red']
+    """
+    names = value_labels(column)
+    n_bins = column.cuts.size + 1 if isinstance(column, NumericColumn) else 0
+    label = _range_labeller(column.cuts.tolist()) if isinstance(column, NumericColumn) else None
+    labels = []
+    for group in range(int(groups.max()) + 1):
+        codes = np.flatnonzero(groups == group)
+        ranges = [] if label is None else [label(*run) for run in _runs(codes[codes < n_bins].tolist())]
+        labels.append(_join([*ranges, *(names[code] for code in codes[codes >= n_bins].tolist())]))
     return unique_labels(labels)
 
 
@@ -52,14 +92,68 @@ def unique_labels(labels: Sequence[str]) -> list[str]:
     return unique
 
 
-def _bin_labels(cuts: list[float]) -> list[str]:
-    """Labels of bins, with as many digits as keep neighbouring cuts apart."""
-    if not cuts:
-        return ["any"]
+def _range_labeller(cuts: list[float]) -> Callable[[int, int], str]:
+    """A function from the first and the last of some neighbouring bins to the label of the range that they cover."""
+    if _are_between_whole_numbers(cuts):
+        lowest = [math.ceil(cut) for cut in cuts]
+        lows, highs = [str(number) for number in lowest], [str(number - 1) for number in lowest]
+    else:
+        lows = highs = _cut_texts(cuts)
+
+    def label(first: int, last: int) -> str:
+        if first == 0:
+            return "any" if last == len(cuts) else f"< {lows[last]}"
+        low = lows[first - 1]
+        if last == len(cuts):
+            return f">= {low}"
+        return low if low == highs[last] else f"{low} to {highs[last]}"
+
+    return label
+
+
+def _are_between_whole_numbers(cuts: list[float]) -> bool:
+    """Whether cuts are such as whole numbers have: in the middle between two, and mostly between neighbours.
+
+    A single cut may lie there by chance. Where the training data have a gap, a cut is a whole number itself.
+    """
+    halves = [2 * cut for cut in cuts]
+    is_between = [half % 2 == 1 for half in halves]
+    if len(cuts) < 2 or not all(half.is_integer() for half in halves) or 2 * sum(is_between) <= len(cuts):
+        return False
+    return all(math.ceil(low) < math.ceil(high) for low, high in pairwise(cuts))
+
+
+def _cut_texts(cuts: list[float]) -> list[str]:
+    """Cuts with as many digits as keep neighbours apart."""
     digits = next((n for n in range(4, 17) if len({f"{cut:.{n}g}" for cut in cuts}) == len(cuts)), 17)
     texts = [f"{cut:.{digits}g}" for cut in cuts]
-    inner = [f"{low} to {high}" for low, high in pairwise(texts)]
-    return [f"< {texts[0]}", *inner, f">= {texts[-1]}"]
+    # Numbers such as 3.379e+04 are hard to read.
+    return [
+        f"{float(text):.0f}" if "e+" in text and abs(float(text)) < _LEAST_WITH_EXPONENT else text for text in texts
+    ]
+
+
+def _runs(codes: list[int]) -> list[tuple[int, int]]:
+    """First and last of each run of neighbouring codes.
+
+    >>> _runs([0, 1, 2, 5, 7, 8])
+    [(0, 2), (5, 5), (7, 8)]
+    """
+    starts = [code for k, code in enumerate(codes) if k == 0 or code > codes[k - 1] + 1]
+    ends = [code for k, code in enumerate(codes) if k == len(codes) - 1 or code + 1 < codes[k + 1]]
+    return list(zip(starts, ends, strict=True))
+
+
+def _join(names: list[str]) -> str:
+    """Names in a list, of which the first are written out if it would be too long.
+
+    >>> _join(["Holand-Netherlands", "Honduras", "Hong", "Hungary", "Yugoslavia"])
+    'Holand-Netherlands, Honduras, Hong and 2 more'
+    """
+    lengths = np.cumsum([len(name) + 2 for name in names])
+    n_shown = max(1, int(np.searchsorted(lengths, _LONGEST_LIST, side="right")))
+    n_more = len(names) - n_shown
+    return ", ".join(names[:n_shown]) + (f" and {n_more} more" if n_more > 0 else "")
 
 
 def _text(value: Any) -> str:

@@ -23,7 +23,7 @@ from tanager.estimators.saving import SavingMixin
 _TRAINING = "GradientDescent(...), an option of parameters"
 
 RENAMED = {
-    "choose": "a preset: TANClassifier(**tanager.learning.PRESETS['likelihood'].get_params(deep=False))",
+    "choose": "a preset: TANClassifier(**tanager.learning.PRESETS['tree'].get_params(deep=False))",
     "max_parents": "an option of the structure, such as Subset(max_parents=...)",
     "max_table_size": "an option of the structure KDependence(max_table_size=...)",
     "candidates": "an option of the structure, such as Free(candidates=...)",

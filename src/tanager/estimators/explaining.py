@@ -143,7 +143,7 @@ class ExplainingMixin:
         contribution = np.append(prior[first] - prior[second], terms[:, first] - terms[:, second])
         labels = self.classes_.tolist()
         names, values = self.encoder_.feature_labels, _labels_of(self.encoder_, codes)
-        parents = [_distinct_parents(networks, i) for i in range(len(names))]
+        parents = _distinct_parents(networks)
         return Explanation(
             classes=(labels[first], labels[second]),
             feature=[PRIOR_LABEL, *names],
@@ -191,9 +191,10 @@ def _labels_of(encoder: FrameEncoder, codes: IntArray) -> list[str]:
     return [[*encoder.value_labels(i), UNKNOWN_LABEL][code] for i, code in enumerate(codes)]
 
 
-def _distinct_parents(networks: Sequence[Network], feature: int) -> list[int]:
-    """Extra parents of a feature in any of the networks, in rising order."""
-    return sorted({int(j) for network in networks for j in network.extra_parents[feature]} - {-1})
+def _distinct_parents(networks: Sequence[Network]) -> list[list[int]]:
+    """Extra parents of each feature in any of the networks, in rising order."""
+    together = np.concatenate([network.extra_parents for network in networks], axis=1)
+    return [sorted(set(own) - {-1}) for own in together.tolist()]
 
 
 def _label(feature: str, value: str, parent: str, parent_value: str) -> str:

@@ -88,6 +88,7 @@ def _fitted_member(model: Model, member: Member, pooled: dict[str | int, list[An
     clf.pooled_categories_ = pooled
     _set_chosen(clf, {"options": {name: member.options.get(name) for name in ("structure", "parameters")}})
     clf.network_, clf._distribution = member.network, member.distribution
+    clf.description_ = member.description
     for name, arrays in member.records.items():
         setattr(clf, f"{name}_", arrays)
     return clf

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 from numbers import Integral
 from typing import Any
 
@@ -26,6 +25,7 @@ class PlottingMixin:
     history_: Mapping[str, FloatArray]
     options_: Mapping[str, Any]
     network_: Network
+    description_: Network
     _distribution: ParentDistribution
 
     def plot_structure(
@@ -110,8 +110,8 @@ class PlottingMixin:
             class ``against``, or to their mean over all other classes. This is what the feature adds to the log-odds.
         against : class, optional
         ax : matplotlib axes, or an array of them, optional
-            As many as there are heat maps: one for each class if the feature has a parent, else one. With two parents
-            a line is a pair of their values.
+            As many as there are heat maps: one for each class if the feature has a parent, else one. A line is a value
+            of the parent, a group of values, or with two parents a pair of their values.
 
         Returns
         -------
@@ -133,10 +133,10 @@ class PlottingMixin:
         parents = [j for j in self.network_.extra_parents[number].tolist() if j >= 0]
         names = self.encoder_.feature_labels
         columns = Axis(names[number], self.encoder_.value_labels(number))
-        values = [", ".join(each) for each in product(*map(self.encoder_.value_labels, parents))]
-        above = Axis(", ".join(names[j] for j in parents), values)
+        lines = self.encoder_.joint_labels({j: self.network_.groups_of(j) for j in parents})
+        above = Axis(", ".join(names[j] for j in parents), lines)
         classes = [f"class {name}" for name in self.classes_.tolist()]
-        cpt = self.network_.cpt(number)  # [x_parent, x, c]
+        cpt = self.description_.cpt(number, grouped=True)  # [x_parent, x, c]
         if label is not None or against is not None:
             ratio, title = self._log_ratio(cpt, label, against)
             return draw_log_ratio(ratio, title, above, columns, ax=ax)

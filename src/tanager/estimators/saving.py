@@ -75,4 +75,10 @@ def _model_of(estimator: Any, metadata: Mapping[str, Any]) -> Model:
 
 def _member_of(estimator: Any) -> Member:
     records = {name: getattr(estimator, f"{name}_") for name in RECORDS if hasattr(estimator, f"{name}_")}
-    return Member(estimator.network_, estimator._distribution, records, estimator.get_params(deep=False))
+    return Member(
+        estimator.network_,
+        estimator.description_,
+        estimator._distribution,
+        records,
+        estimator.get_params(deep=False),
+    )

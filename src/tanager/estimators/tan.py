@@ -20,6 +20,7 @@ from tanager.learning import (
     PARAMETERS,
     STRUCTURES,
     Context,
+    Counts,
     Fitted,
     Parameters,
     Recipe,
@@ -32,7 +33,7 @@ from tanager.learning import (
     recipes_for,
     worth_trying,
 )
-from tanager.model import Network, ParentDistribution
+from tanager.model import Network, ParentDistribution, describe
 from tanager.structure import ParentSets
 
 
@@ -110,7 +111,11 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         Learned probability of each parent of each feature; the last column is for no parent. A pair of parents counts
         for both.
     network_ : tanager.model.Network
-        Structure and probabilities, over codes.
+        The network that classifies, over codes: its class posteriors are the predictions.
+    description_ : tanager.model.Network
+        The network that describes the data: the same structure with counted probabilities. Ask it about the data
+        (docs/queries.md); `sample`, `plot_cpt`, the report and exports as a Bayesian network use it. With counted
+        parameters it is ``network_``.
     encoder_ : tanager.data.FrameEncoder
         Bins and categories of the columns.
     choice_ : dict
@@ -242,13 +247,15 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> TANClassifier().memory_needed(*load_iris(return_X_y=True)) < 100_000
+        >>> TANClassifier().memory_needed(*load_iris(return_X_y=True)) < 1_000_000
         True
         """
         recipes = self._check()
         data = TrainingData(self, X, y, sample_weight, self._n_threads())
-        contexts = [data.context(is_fine=as_parameters(each.parameters).is_fine) for each in recipes.values()]
-        needed = [each.memory_needed(context) for each, context in zip(recipes.values(), contexts, strict=True)]
+        first = as_parameters(next(iter(recipes.values())).parameters)
+        tried = worth_trying(recipes, data.encoded(is_fine=first.is_fine).rows).values()
+        contexts = [data.context(is_fine=as_parameters(each.parameters).is_fine) for each in tried]
+        needed = [each.memory_needed(context) for each, context in zip(tried, contexts, strict=True)]
         return max(context.rows.n_bytes for context in contexts) + max(needed)
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
@@ -292,11 +299,15 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
 
     def _keep_fitted(self, encoded: Encoded, fitted: Fitted, choice: dict[str, Any], used: Recipe) -> Self:
         """Take over what was learned, with how it was chosen and the recipe as it was used."""
+        rows, description = encoded.rows, fitted.network
+        if not isinstance(used.parameters, Counts):
+            description = describe(fitted.network, rows.codes, rows.y, rows.full_weight(), self._n_threads())
         self._keep(
             encoded,
             {
                 "pooled_categories_": encoded.encoder.pooled(),
                 "network_": fitted.network,
+                "description_": description,
                 "_distribution": fitted.distribution,
                 "history_": fitted.history.to_arrays(),
                 "parent_path_": fitted.path.to_arrays(fitted.distribution.parent_sets),

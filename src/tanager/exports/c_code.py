@@ -76,8 +76,8 @@ static inline void {name}_scores(const {name}_code *codes, int32_t *scores)
         }}
         if (parent < {upper}_N_FEATURES) {{
             /* The last entry is for an unknown parent. */
-            const size_t last = {name}_cards[parent], y = codes[parent];
-            line += (y < last ? y : last) * card * {upper}_N_CLASSES;
+            const size_t last = {name}_cards[parent], y = codes[parent] < last ? codes[parent] : last;
+            line += {line} * card * {upper}_N_CLASSES;
         }}
         line += x * {upper}_N_CLASSES;
         for (c = 0; c < {upper}_N_CLASSES; ++c) {{
@@ -134,7 +134,7 @@ def to_c(clf: Any, path: Path | str, bits: int = 8, name: str = "tanager_model")
         _opening(integer, name),
         _input_tables(clf.encoder_.columns, clf.encoder_.feature_labels, name),
         _model_tables(integer, list(map(str, clf.classes_.tolist())), name),
-        _FUNCTIONS.format(name=name, upper=name.upper()),
+        _FUNCTIONS.format(name=name, upper=name.upper(), line=_line_of_value(integer, name)),
         f"#endif /* {name.upper()}_H */\n",
     ]
     with written_whole(path) as temporary:
@@ -194,15 +194,15 @@ def _input_tables(columns: Iterable[NumericColumn | CategoryColumn], labels: lis
             _array("uint8_t", f"{name}_is_numeric", [int(isinstance(column, NumericColumn)) for column in columns]),
             "/* The code of a number is the number of cuts at or below it. */",
             _array("double", f"{name}_cuts", _flat(cuts)),
-            _array("uint32_t", f"{name}_cut_ptr", _pointers(cuts)),
+            _index_array(f"{name}_cut_ptr", _pointers(cuts)),
             "/* Categories that are numbers, and their codes. */",
             _array("double", f"{name}_numbers", [value for value, _ in _flat(numbers)]),
             _array(code, f"{name}_number_codes", [value for _, value in _flat(numbers)]),
-            _array("uint32_t", f"{name}_number_ptr", _pointers(numbers)),
+            _index_array(f"{name}_number_ptr", _pointers(numbers)),
             "/* Categories that are strings, and their codes. */",
             _array("char *const", f"{name}_texts", [value for value, _ in _flat(texts)] or ["NULL"]),
             _array(code, f"{name}_text_codes", [value for _, value in _flat(texts)]),
-            _array("uint32_t", f"{name}_text_ptr", _pointers(texts)),
+            _index_array(f"{name}_text_ptr", _pointers(texts)),
         ]
     )
 
@@ -216,12 +216,31 @@ def _model_tables(integer: IntegerClassifier, class_names: list[str], name: str)
             "/* Each term of the sum has a child and a parent; the parent N_FEATURES means none. */",
             _array(index, f"{name}_child", integer.child.tolist()),
             _array(index, f"{name}_parent", integer.parent.tolist()),
-            _array("uint32_t", f"{name}_offset", integer.offset[:-1].tolist()),
+            *_group_tables(integer, name),
+            _index_array(f"{name}_offset", integer.offset[:-1].tolist()),
             "/* Penalties: distance from the best class, in steps; [parent][child][class] for each term. */",
             _array(f"{name}_penalty", f"{name}_prior", integer.prior.tolist()),
             _array(f"{name}_penalty", f"{name}_tables", integer.penalties.tolist()),
         ]
     )
+
+
+def _group_tables(integer: IntegerClassifier, name: str) -> list[str]:
+    """The groups of the values of each parent, if values are grouped."""
+    if integer.groups is None:
+        return []
+    is_parent = np.isin(np.arange(len(integer.cards)), integer.parent).tolist()
+    lines = [integer.lines_of(j).tolist() if is_parent[j] else [] for j in range(len(integer.cards))]
+    return [
+        "/* Groups of each parent's values, which share the lines of a table; the last entry is for unknown values. */",
+        _index_array(f"{name}_groups", _flat(lines)),
+        _index_array(f"{name}_group_ptr", _pointers(lines)[:-1]),
+    ]
+
+
+def _line_of_value(integer: IntegerClassifier, name: str) -> str:
+    """The first index of a term's table, given the value y of the parent."""
+    return "y" if integer.groups is None else f"{name}_groups[{name}_group_ptr[parent] + y]"
 
 
 def _coded_values(column: CategoryColumn) -> list[tuple[Any, int]]:
@@ -246,6 +265,11 @@ def _pointers(lists: list[list[Any]]) -> list[int]:
 def _c_type(largest: int) -> str:
     """The smallest unsigned type that holds a number."""
     return f"{np.min_scalar_type(largest).name}_t"
+
+
+def _index_array(name: str, values: list[int]) -> str:
+    """Definition of an array of whole numbers from 0 on, in the smallest type that holds them."""
+    return _array(_c_type(max(values, default=0)), name, values)
 
 
 def _array(kind: str, name: str, values: list[Any]) -> str:

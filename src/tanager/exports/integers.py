@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import FloatArray, IntArray
-from tanager.model import Network
+from tanager.model import Groups, Network
 from tanager.structure import topological_order
 
 MAX_BITS = 16
@@ -26,14 +26,14 @@ _FLOOR = 0.01  # minimum weight of penalties, however rarely they are used
 
 
 class Term(NamedTuple):
-    """A term of the sum: a CPT with rows for each value of the parent and of the child.
+    """A term of the sum: a CPT with rows for each value of the parent, or each group of them, and of the child.
 
     For a child with a parent, the last entry of the first axis is for an unknown parent.
     """
 
     child: int
     parent: int  # -1 for none
-    log_table: FloatArray  # float64[R_parent + 1 or 1, R_child, C]
+    log_table: FloatArray  # float64[number of values or groups of the parent + 1, or 1; R_child; C]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ class IntegerClassifier:
         unknown parent.
     prior : array of shape (C,)
         Penalties of the classes.
+    groups : Groups or None
+        Groups of the values of parents, if they are grouped: the first axis of a CPT has the groups then.
     """
 
     bits: int
@@ -66,6 +68,7 @@ class IntegerClassifier:
     offset: NDArray[np.int64]
     penalties: NDArray[Any]
     prior: NDArray[Any]
+    groups: Groups | None = None
 
     @property
     def n_classes(self) -> int:
@@ -82,6 +85,12 @@ class IntegerClassifier:
         largest = [int(self.table(term).max()) for term in range(len(self.child))]
         return int(self.prior.max()) + sum(largest)
 
+    def lines_of(self, parent: int) -> NDArray[np.int64]:
+        """Entry of the first axis that each value of a parent reads, and, last, an unknown one; int64[R_parent + 1]."""
+        if self.groups is None:
+            return np.arange(self.cards[parent] + 1)
+        return np.append(self.groups.of(parent), self.groups.cards[parent])
+
     def scores(self, codes: IntArray) -> NDArray[np.int32]:
         """Negative sum of the penalties of each row and class, int32[N, C].
 
@@ -92,8 +101,8 @@ class IntegerClassifier:
         scores = np.repeat(-self.prior.astype(np.int32)[None], len(codes), axis=0)
         for s, (i, j) in enumerate(zip(self.child.tolist(), self.parent.tolist(), strict=True)):
             rows = np.flatnonzero(known[:, i] < self.cards[i])
-            x_parent = np.zeros(len(rows), np.int64) if j == len(self.cards) else known[rows, j]
-            scores[rows] -= self.table(s)[x_parent, known[rows, i]].astype(np.int32)
+            line = np.zeros(len(rows), np.int64) if j == len(self.cards) else self.lines_of(j)[known[rows, j]]
+            scores[rows] -= self.table(s)[line, known[rows, i]].astype(np.int32)
         return scores
 
     def predict(self, codes: IntArray) -> NDArray[np.int64]:
@@ -156,6 +165,7 @@ def quantise(clf: Any, bits: int = 8) -> IntegerClassifier:
         offset=np.cumsum([0, *(size.size for size in sizes)]),
         penalties=np.concatenate([table.ravel() for table in rounded[:-1]]),
         prior=rounded[-1],
+        groups=_networks_of(clf)[0].layout.groups if (parents >= 0).any() else None,
     )
     if integer.largest_sum() > _LARGEST_SUM:
         raise ValueError(f"sums of {len(terms)} terms with {bits} bits may overflow 32-bit integers: use fewer bits")
@@ -197,7 +207,7 @@ def _terms_of(clf: Any) -> tuple[list[Term], FloatArray]:
     """Terms of a classifier's log-joint, merged if child and parent are the same, and its log prior."""
     if getattr(clf, "combine", "log") != "log":
         raise ValueError("an ensemble that averages probabilities is not a sum of CPTs: export one with combine='log'")
-    networks = [member.network_ for member in getattr(clf, "estimators_", [clf])]
+    networks = _networks_of(clf)
     if any(network.has_pairs for network in networks):
         raise ValueError(
             "features with two extra parents cannot be exported as integers; fit with another structure than "
@@ -212,18 +222,28 @@ def _terms_of(clf: Any) -> tuple[list[Term], FloatArray]:
     return terms, np.mean([network.log_prior for network in networks], axis=0)
 
 
+def _networks_of(clf: Any) -> list[Network]:
+    """The networks of a classifier, which group values in the same way if they group them."""
+    return [member.network_ for member in getattr(clf, "estimators_", [clf])]
+
+
 def _network_terms(network: Network) -> list[Term]:
     """CPTs of a network, with entries for unknown parents."""
     is_network = network.is_bayesian_network
     order = topological_order(network.parents) if is_network else np.arange(network.n_features)
     marginal: dict[int, FloatArray] = {}  # p(x | c) of each feature, [x, c]
+    groups = network.layout.groups
+
+    def above(j: int) -> FloatArray:
+        return marginal[j] if groups is None else groups.totals(j, marginal[j])
+
     terms = {}
     for i in order.tolist():
         j = int(network.parents[i])
-        log_table = network.expanded.layout.cpt(network.expanded.theta, i).astype(np.float64)
+        log_table = network.layout.cpt(network.theta, i).astype(np.float64)
         if is_network:
             table = np.exp(log_table)
-            marginal[i] = table[0] if j < 0 else np.einsum("pc,pic->ic", marginal[j], table)
+            marginal[i] = table[0] if j < 0 else np.einsum("pc,pic->ic", above(j), table)
         if j >= 0:
             # With a cycle there are no marginals: zeros skip the term, as the classifier itself does.
             extra = np.log(marginal[i]) if is_network else np.zeros(log_table.shape[1:])

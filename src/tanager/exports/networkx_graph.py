@@ -24,15 +24,17 @@ def to_networkx(clf: TANClassifier, target: str = "class", *, tables: bool = Tru
     target : str, default="class"
         Name of the class node; a feature with the same name gets a numeric suffix.
     tables : bool, default=True
-        Whether nodes have ``values`` and ``cpt``. Without them, all attributes are text and numbers, as graph formats
-        such as GraphML require.
+        Whether nodes have ``values``, ``given`` and ``cpt``, and edges ``groups``. Without them, all attributes are
+        text and numbers, as graph formats such as GraphML require.
 
     Returns
     -------
     networkx.DiGraph
         Nodes have ``kind`` ("class" or "feature"), ``n_values``, ``values`` (list of str) and ``cpt`` (nested lists:
         ``[x_parent][x][c]`` for a feature, with one ``x_parent`` if it has no extra parent, and ``[c]`` for the
-        class). Edges have ``probability``, the learned probability of the parent; from the class it is 1.
+        class). Features also have ``given`` (list of str), what each ``x_parent`` stands for. Edges have
+        ``probability``, the learned probability of the parent; from the class it is 1. Where values of a parent are
+        grouped, ``x_parent`` is the group, and the edge has ``groups``, the group of each value of the parent.
 
     Examples
     --------
@@ -48,17 +50,22 @@ def to_networkx(clf: TANClassifier, target: str = "class", *, tables: bool = Tru
     check_fitted(clf)
     if isinstance(clf, TANEnsembleClassifier):
         raise TypeError("an ensemble is not one network; export each of its estimators_ instead")
-    network = clf.network_
+    network = clf.description_
     root, *names = unique_labels([target, *clf.encoder_.feature_labels])
     graph = _import_networkx().DiGraph(classifier=type(clf).__name__)
     graph.add_node(root, kind="class", **_contents(class_labels(clf), np.exp(network.log_prior), tables))
     for feature, name in enumerate(names):
         values = clf.encoder_.value_labels(feature)
-        graph.add_node(name, kind="feature", **_contents(values, network.cpt(feature), tables))
+        graph.add_node(name, kind="feature", **_contents(values, network.cpt(feature, grouped=True), tables))
+        if tables:
+            parents = [j for j in network.extra_parents[feature].tolist() if j >= 0]
+            graph.nodes[name]["given"] = clf.encoder_.joint_labels({j: network.groups_of(j) for j in parents})
     graph.add_edges_from((root, name, {"probability": 1.0}) for name in names)
     probabilities = clf.parent_probabilities_
     for child, parent in _feature_edges(network):
-        graph.add_edge(names[parent], names[child], probability=float(probabilities[child, parent]))
+        groups = network.groups_of(parent) if tables else None
+        extra = {} if groups is None else {"groups": groups.tolist()}
+        graph.add_edge(names[parent], names[child], probability=float(probabilities[child, parent]), **extra)
     return graph
 
 

@@ -133,8 +133,8 @@ def _write_messages(graph: GraphWriter, codes: Codes, network: Network) -> str:
     log_evidence = graph.split(indicators, codes.cards, axis=2)
     evidence = graph.split(graph.add("Exp", indicators), codes.cards, axis=2)
     for feature in topological_order(network.parents)[::-1].tolist():
-        # From [x_parent, x, c] to [c, x, x_parent].
-        table = graph.constant(np.ascontiguousarray(network.cpt(feature).transpose(2, 1, 0)))
+        # From [x_parent, x, c] to [c, x, x_parent]; the message of a group is that of all its values.
+        table = graph.constant(np.ascontiguousarray(network.cpt(feature, grouped=True).transpose(2, 1, 0)))
         if not received[feature]:
             message = graph.add("Log", graph.add("MatMul", evidence[feature], table))
         else:
@@ -142,7 +142,11 @@ def _write_messages(graph: GraphWriter, codes: Codes, network: Network) -> str:
             highest = graph.add("ReduceMax", belief, axes=[2], keepdims=1)
             weights = graph.add("Exp", graph.add("Sub", belief, highest))
             message = graph.add("Add", graph.add("Log", graph.add("MatMul", weights, table)), highest)
-        received[int(network.parents[feature])].append(message)
+        parent = int(network.parents[feature])
+        groups = network.groups_of(parent) if parent >= 0 else None
+        if groups is not None:
+            message = graph.add("Gather", message, graph.constant(groups.astype(np.int64)), axis=2)
+        received[parent].append(message)
     prior = graph.constant(np.asarray(network.log_prior, np.float64)[:, None, None])
     total = graph.add("Sum", prior, *received[-1])
     flat = graph.add("Squeeze", total, graph.constant(np.array([2], np.int64)))

@@ -159,7 +159,7 @@ def bayesian_network(clf: Any) -> Network:
         raise TypeError(
             "an ensemble is not one network; export each of its estimators_ instead, or the whole as ONNX or C"
         )
-    network: Network = clf.network_
+    network: Network = clf.description_
     if network.has_pairs and not network.is_bayesian_network:
         raise ValueError("the parents form a cycle, so this is not a Bayesian network; export it as ONNX")
     cycle = None if network.has_pairs else find_cycle(network.parents)

@@ -28,6 +28,9 @@ class Member:
     Attributes
     ----------
     network : Network
+        That classifies.
+    description : Network
+        That describes the data; may be the same.
     distribution : ParentDistribution
     records : mapping
         Arrays by name, for each available one of `RECORDS`.
@@ -36,6 +39,7 @@ class Member:
     """
 
     network: Network
+    description: Network
     distribution: ParentDistribution
     records: Mapping[str, Mapping[str, NDArray[Any]]]
     options: Mapping[str, Any]
@@ -53,6 +57,9 @@ def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, N
         f"{name}.phi": member.distribution.phi,
         **pack_parent_sets(f"{name}.candidates", sets),
     }
+    if member.description is not network:
+        arrays[f"{name}.description.theta"] = member.description.theta[: network.layout.size]
+        arrays[f"{name}.description.log_prior"] = member.description.log_prior
     for record, columns in member.records.items():
         arrays |= {f"{name}.{record}.{key}": np.asarray(column) for key, column in columns.items()}
     entry = {
@@ -71,16 +78,24 @@ def unpack_network(
     pairs = _unpack_pairs(arrays, name)
     kept = ParentSets(np.arange(n_features + 1), parents, None, pairs)
     own = make_layout(kept, cards, n_classes, groups=_unpack_groups(arrays, name, cards))
-    theta = np.zeros(_checked_arena_size(own, arrays, f"{name}.theta"), np.float32)
-    theta[: own.size] = arrays.take(f"{name}.theta", "float32", length=own.size)
-    log_prior = arrays.take(f"{name}.log_prior", "float64", length=n_classes)
-    _check_probabilities(own, theta, log_prior, name)
+    network = _unpack_probabilities(name, arrays, parents, own)
+    described = f"{name}.description"
+    has_own = f"{described}.theta" in arrays.names
+    description = _unpack_probabilities(described, arrays, parents, own) if has_own else network
     sets = unpack_parent_sets(arrays, f"{name}.candidates", entry.take("is_ordered", bool), n_features)
     phi = arrays.take(f"{name}.phi", "float32", "float64", length=sets.n_candidates)
     _check_phi(phi, sets, kept, name)
     records = _unpack_records(name, entry, arrays)
     _check_records(records, sets, name)
-    return Member(Network(parents, own, theta, log_prior), ParentDistribution(sets, phi), records, options)
+    return Member(network, description, ParentDistribution(sets, phi), records, options)
+
+
+def _unpack_probabilities(name: str, arrays: Arrays, parents: NDArray[np.int64], layout: Layout) -> Network:
+    theta = np.zeros(_checked_arena_size(layout, arrays, f"{name}.theta"), np.float32)
+    theta[: layout.size] = arrays.take(f"{name}.theta", "float32", length=layout.size)
+    log_prior = arrays.take(f"{name}.log_prior", "float64", length=layout.n_classes)
+    _check_probabilities(layout, theta, log_prior, name)
+    return Network(parents, layout, theta, log_prior)
 
 
 def pack_parent_sets(name: str, sets: ParentSets) -> dict[str, NDArray[Any]]:
@@ -126,7 +141,8 @@ def _unpack_groups(arrays: Arrays, name: str, cards: IntArray) -> Groups | None:
         return None
     maps = np.split(arrays.take(f"{name}.groups", "int64", length=int(cards.sum())), np.cumsum(cards)[:-1])
     for feature, each in enumerate(maps):
-        if not np.array_equal(np.unique(each), np.arange(each.max() + 1)):
+        found = np.unique(each)
+        if not np.array_equal(found, np.arange(found.size)):
             raise ValueError(f"array '{name}.groups' must number the groups of feature {feature} from 0 on")
     return make_groups(maps)
 

@@ -30,7 +30,8 @@ _FEW_ROWS, _MOST_ROWS = 2_500, 20_000
 _N_PARTS = 3
 _EVERY = 4  # the held-out fraction of many rows is one in this many
 _MOST_DEALT = 10_000_000  # copies of rows that are dealt out one by one
-_MOST_GROUPS = 12
+_FEWEST_GROUPS, _MOST_GROUPS = 3, 12
+_GROUPS_PER_ROOT = 1.5  # of the third root of the number of rows
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -70,6 +71,19 @@ class Rows(NamedTuple):
         rows = self.take(part.rows)
         return rows if part.weight is None else rows._replace(weight=part.weight)
 
+    def merged(self) -> Rows:
+        """The distinct rows with the sums of their weights, in an order of their own.
+
+        Whoever learns from these learns the very same, in all bits, from a row of weight two and from two equal rows,
+        in whatever order rows are.
+        """
+        order = np.lexsort((_hash_rows(self.codes, 0), self.y))
+        codes, y = self.codes[order], self.y[order]
+        is_first = np.ones(len(y), np.bool_)
+        is_first[1:] = (y[1:] != y[:-1]) | (codes[1:] != codes[:-1]).any(axis=1)
+        weight = np.bincount(np.cumsum(is_first) - 1, self.full_weight()[order])
+        return self._replace(codes=codes[is_first], y=y[is_first], weight=weight)
+
 
 class Part(NamedTuple):
     """Some of the rows."""
@@ -100,7 +114,6 @@ def hold_out(rows: Rows, seed: int, n_parts: int | None = None, most_rows: int =
     times = weight.astype(np.int64) if weight is not None and is_count else np.ones(len(order), np.int64)
     n_dealt = int(times.sum())
     n_turns = n_parts or (_N_PARTS if n_dealt < _FEW_ROWS else _EVERY)
-    n_left = max(n_dealt - most_rows, 0)
     # Lots are dealt class by class: the shuffled copies of a class get the turns in sequence.
     rng = np.random.default_rng(seed)
     owner = np.repeat(np.arange(len(order)), times)
@@ -108,10 +121,9 @@ def hold_out(rows: Rows, seed: int, n_parts: int | None = None, most_rows: int =
     by_class = shuffled[np.argsort(rows.y[order][owner][shuffled], kind="stable")]
     turn = np.empty(n_dealt, np.int64)
     turn[by_class] = np.arange(n_dealt) % n_turns
-    if n_left:
-        kept_share = np.linspace(0, n_dealt, most_rows, endpoint=False).astype(np.int64) // n_turns
-        is_used = np.isin(np.arange(n_dealt) // n_turns, kept_share)
-        turn[by_class[~is_used]] = -1
+    if n_dealt > most_rows:
+        rounds = np.linspace(0, n_dealt // n_turns, most_rows // n_turns, endpoint=False).astype(np.int64)
+        turn[by_class[~np.isin(np.arange(n_dealt) // n_turns, rounds)]] = -1
 
     def part(turns: Sequence[int]) -> Part:
         dealt = np.bincount(owner[np.isin(turn, turns)], minlength=len(order))
@@ -216,12 +228,13 @@ class Context:
         """
 
         def compute() -> FloatArray:
-            rows = (self.rows.codes, self.rows.y, self.rows.full_weight())
+            rows = self.merged_rows() if name == RESIDUAL else self.rows
+            arrays = (rows.codes, rows.y, rows.full_weight())
             with Crew(self.n_threads) as crew:
                 if name == RESIDUAL:
-                    scores = residual_gains(*rows, self.rows.n_classes, self.n_ordered, self.groups(), crew)
+                    scores = residual_gains(*arrays, rows.n_classes, self.n_ordered, self.groups(), crew)
                 else:
-                    scores = pair_scores(name, rows, self.rows.cards, self.rows.n_classes, crew)
+                    scores = pair_scores(name, arrays, rows.cards, rows.n_classes, crew)
             scores.setflags(write=False)
             return scores
 
@@ -234,14 +247,22 @@ class Context:
         return np.zeros(self.n_features, np.int64) if self.rows.n_ordered is None else self.rows.n_ordered
 
     def groups(self, most: int = _MOST_GROUPS) -> Groups:
-        """Groups of the values of features for where they are parents (see `tanager.model.group_values`)."""
+        """Groups of the values of features for where they are parents (see `tanager.model.group_values`).
+
+        There are fewer than ``most`` of them where rows are few, but at least three.
+        """
 
         def compute() -> Groups:
             rows = self.rows
-            return group_values(rows.codes, rows.cards, self.n_ordered, rows.full_weight(), most)
+            n_groups = min(most, max(_FEWEST_GROUPS, round(_GROUPS_PER_ROOT * rows.n_counted ** (1 / 3))))
+            return group_values(rows.codes, rows.cards, self.n_ordered, rows.full_weight(), n_groups)
 
         found: Groups = self._answers.get(("groups", most), compute)
         return found
+
+    def merged_rows(self) -> Rows:
+        """The distinct rows (see `Rows.merged`)."""
+        return self.remember("merged rows", self.rows.merged)
 
     def remember(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
         """What a function returns, which is called once for each key."""

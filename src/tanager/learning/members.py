@@ -234,6 +234,7 @@ class EnsembleRecipe(Options):
             fitted = as_parameters(tuned.parameters).learn(layouts, context, seeds[0], forest)
         else:
             alone = context.with_options(n_threads=1)
+            recipes = context.map(lambda plan: plan[0].tuned(alone, plan[1]), zip(recipes, seeds, strict=True))
             fitted = context.map(lambda plan: plan[0].learn(alone, plan[1]), zip(recipes, seeds, strict=True))
         return [Learned(*each) for each in zip(recipes, member_seeds, fitted, strict=True)]
 

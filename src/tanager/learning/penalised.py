@@ -3,10 +3,15 @@
 A structure of one or several forests says which pairs of features have an effect of their own; main effects are those
 of all features (see `tanager.model.effects`). The network of a forest has the main effects and the effects of its
 pairs in its CPTs; several forests share main effects, and the mean of their log-joints is the sum of all effects.
+
+Effects say how the classes differ, not how often a value occurs. That is counted: the CPT of a feature also has the
+frequencies of its values given the parent's, whatever the class. It changes no class posterior of a complete row, but
+makes the network a description of the data, which queries, samples and unknown values need.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -17,13 +22,14 @@ from tanager._types import FloatArray
 from tanager.learning.context import Context, Rows, hold_out
 from tanager.learning.parameters import Fitted, LayOut, ParameterOptions
 from tanager.learning.structures import Forest
-from tanager.model import Effects, Groups, Layout, Network, ParentDistribution, temper
+from tanager.model import Effects, Groups, Layout, Network, ParentDistribution, count_rows, temper
 from tanager.training import History, ParentPath
 
 _STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 _N_PARTS = 3
 _MOST_ROWS = 10_000  # that strengths are chosen on
-_MOST_RISES = 2  # of the loss from one strength to the next before no weaker ones are tried
+_PRIOR_ROWS = 10.0  # that a feature's frequencies alone count for beside those given its parent
+_FIRST = 3  # place of the strength that is tried first
 _ERRORS = 0.5  # standard errors of a difference that do not outweigh a smoother model
 _STEPS = 100
 _TO_CHOOSE: dict[str, Any] = {"most_steps": 40, "tolerance": 1e-5}
@@ -35,7 +41,7 @@ class _Fold:
     def __init__(self, kept: Context, held: Rows, max_groups: int) -> None:
         self.context, self.held = kept, held
         self.groups = kept.groups(max_groups)
-        self._mains = self._effects(kept.rows, [])
+        self._mains = self._effects(kept.merged_rows(), [])
         self._judge = self._effects(held, [])
         self._found: dict[float, tuple[FloatArray, FloatArray]] = {}
 
@@ -50,7 +56,7 @@ class _Fold:
     def pair_losses(self, layouts: list[Layout]) -> Callable[[float, float], FloatArray]:
         """The log-losses with the pairs of layouts, as a function of both strengths."""
         pairs = pairs_of(layouts)
-        effects, judge = self._effects(self.context.rows, pairs), self._effects(self.held, pairs)
+        effects, judge = self._effects(self.context.merged_rows(), pairs), self._effects(self.held, pairs)
         last: list[FloatArray] = []
 
         def losses(main: float, pair: float) -> FloatArray:
@@ -77,7 +83,7 @@ class PenalisedLikelihood(ParameterOptions):
     pairs : float, above 0, or "auto", default="auto"
         Strength of the penalty on the effects of pairs of features, beyond those of single ones.
     max_groups : int, at least 2, default=12
-        Groups of values that a feature has as a parent.
+        Groups of values that a feature has in pairs; there are fewer where rows are few, down to 3.
 
     Examples
     --------
@@ -121,28 +127,21 @@ class PenalisedLikelihood(ParameterOptions):
         folds = context.remember(("folds of effects", seed, self.max_groups), lambda: self._folds(context, seed))
         weight = np.concatenate([fold.held.full_weight() for fold in folds])
 
-        def along_path(losses: Callable[[float], list[FloatArray]]) -> tuple[float, FloatArray]:
-            found: dict[float, FloatArray] = {}
-            n_rises, before = 0, np.inf
-            for strength in _STRENGTHS:
-                found[strength] = np.concatenate(losses(strength))
-                mean = float(np.average(found[strength], weights=weight))
-                n_rises, before = (n_rises + 1 if mean > before else 0), mean
-                if n_rises == _MOST_RISES:
-                    break
+        def search(losses: Callable[[float], list[FloatArray]]) -> tuple[float, FloatArray]:
+            found = search_strengths(lambda strength: np.concatenate(losses(strength)), weight)
             best = smoothest(found, weight)
             return best, found[best]
 
         main = float(self.main) if self.main != "auto" else 0.0
         if self.main == "auto":
-            main, _ = along_path(lambda strength: context.map(lambda fold: fold.main_losses(strength), folds))
+            main, _ = search(lambda strength: context.map(lambda fold: fold.main_losses(strength), folds))
         if self.pairs != "auto":
             return self.set_params(main=main)
         layouts = context.map(lambda fold: lay_out(fold.context), folds)
         if not any(map(pairs_of, layouts)):
             return self.set_params(main=main, pairs=1.0)
         of_pairs = context.map(lambda each: each[0].pair_losses(each[1]), list(zip(folds, layouts, strict=True)))
-        pairs, found = along_path(lambda strength: context.map(lambda losses: losses(main, strength), of_pairs))
+        pairs, found = search(lambda strength: context.map(lambda losses: losses(main, strength), of_pairs))
         if self.main == "auto" and main < _STRENGTHS[0]:
             stronger = _STRENGTHS[_STRENGTHS.index(main) - 1]
             of_stronger = np.concatenate(context.map(lambda losses: losses(stronger, pairs), of_pairs))
@@ -152,13 +151,14 @@ class PenalisedLikelihood(ParameterOptions):
 
     def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
         """Fit the effects of the pairs of all layouts together, and put them into one network for each."""
-        pairs, rows = pairs_of(layouts), context.rows
+        pairs, rows = pairs_of(layouts), context.merged_rows()
         effects = make_effects(rows, context.n_ordered, cast(Groups, layouts[0].groups), pairs, context.n_threads)
         theta = effects.fit(float(self.main), float(self.pairs), most_steps=_STEPS)
-        n_shared = {pair: sum(pair in _pairs(layout) for layout in layouts) for pair in pairs}
+        n_shared = Counter(pair for layout in layouts for pair in _pairs(layout))
+        shares = {pair: len(layouts) / n for pair, n in n_shared.items()}
         fitted = []
         for layout in layouts:
-            network = _network(layout, effects, theta, {pair: len(layouts) / n for pair, n in n_shared.items()})
+            network = _network(layout, rows, effects, theta, shares)
             distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
             fitted.append(Fitted(network, distribution, History(), ParentPath()))
         return fitted
@@ -166,7 +166,33 @@ class PenalisedLikelihood(ParameterOptions):
     def _folds(self, context: Context, seed: int) -> list[_Fold]:
         parts = hold_out(context.rows, seed, _N_PARTS, _MOST_ROWS)
         rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
-        return [_Fold(Context(kept), held, self.max_groups) for kept, held in rows]
+        return [_Fold(Context(kept), held.merged(), self.max_groups) for kept, held in rows]
+
+
+def search_strengths(losses: Callable[[float], FloatArray], weight: FloatArray) -> dict[float, FloatArray]:
+    """Losses of the rows with some of the strengths, the strongest first.
+
+    From the middle of the list the search goes on to stronger ones as long as the mean loss falls, and if it does not,
+    to weaker ones.
+    """
+    found: dict[int, FloatArray] = {}
+    means: dict[int, float] = {}
+
+    def try_next(place: int) -> None:
+        found[place] = losses(_STRENGTHS[place])
+        means[place] = float(np.average(found[place], weights=weight))
+
+    try_next(_FIRST)
+    for step in (-1, 1):
+        place = _FIRST
+        while 0 <= place + step < len(_STRENGTHS):
+            try_next(place + step)
+            if means[place + step] >= means[place]:
+                break
+            place += step
+        if place != _FIRST:
+            break
+    return {_STRENGTHS[place]: found[place] for place in sorted(found)}
 
 
 def smoothest(losses: Mapping[float, FloatArray], weight: FloatArray) -> float:
@@ -175,7 +201,8 @@ def smoothest(losses: Mapping[float, FloatArray], weight: FloatArray) -> float:
     best = min(means, key=lambda strength: means[strength])
     for strength, each in losses.items():
         excess = each - losses[best]
-        spread = np.sqrt((weight**2 * (excess - excess.mean()) ** 2).sum()) / weight.sum()
+        deviation = (excess - np.average(excess, weights=weight)) ** 2
+        spread = np.sqrt(np.average(deviation, weights=weight) / count_rows(weight))
         if means[strength] - means[best] <= _ERRORS * spread:
             return strength
     return best
@@ -198,13 +225,15 @@ def _pairs(layout: Layout) -> set[tuple[int, int]]:
     return {(min(i, j), max(i, j)) for i, j in enumerate(parents) if j >= 0}
 
 
-def _network(layout: Layout, effects: Effects, theta: FloatArray, shares: Mapping[tuple[int, int], float]) -> Network:
-    """The network with the effects in its CPTs, and those of each pair times its share."""
+def _network(
+    layout: Layout, rows: Rows, effects: Effects, theta: FloatArray, shares: Mapping[tuple[int, int], float]
+) -> Network:
+    """The network with frequencies and effects in its CPTs, those of each pair times its share."""
     groups, arena = effects.groups, np.zeros(layout.arena_size, np.float32)
     numbers = {pair: p for p, pair in enumerate(effects.pairs)}
     for i, j in enumerate(layout.parent_sets.parents.tolist()):
         cpt = layout.cpt(arena, i)
-        cpt[...] = effects.main(theta, i)
+        cpt[...] = effects.main(theta, i) + _log_frequencies(layout, rows, i, j)[:, :, None]
         if j >= 0:
             pair = min(i, j), max(i, j)
             effect = effects.pair(theta, numbers[pair]) * shares[pair]
@@ -212,3 +241,18 @@ def _network(layout: Layout, effects: Effects, theta: FloatArray, shares: Mappin
             cpt += of_parent[:, groups.of(i)]
     chosen = np.arange(layout.parent_sets.n_features)
     return temper(Network.from_arena(layout, arena, effects.bias(theta), chosen), 1.0)
+
+
+def _log_frequencies(layout: Layout, rows: Rows, feature: int, parent: int) -> FloatArray:
+    """Log of the smoothed frequencies of a feature's values for each group of its parent's, float64[G, R]."""
+    card, weight = int(layout.cards[feature]), rows.full_weight()
+    groups = np.zeros(1, np.int64) if parent < 0 or layout.groups is None else layout.groups.of(parent)
+    above = np.zeros(len(weight), np.int64) if parent < 0 else rows.codes[:, parent].astype(np.int64)
+    value = rows.codes[:, feature].astype(np.int64)
+    is_known = (value < card) & (above < len(groups))
+    n_groups = int(groups.max()) + 1
+    cell = groups[above[is_known]] * card + value[is_known]
+    counts = np.bincount(cell, weight[is_known], minlength=n_groups * card).reshape(n_groups, card)
+    alone = (counts.sum(axis=0) + 1.0) / (counts.sum() + card)
+    smoothed: FloatArray = (counts + _PRIOR_ROWS * alone) / (counts.sum(axis=1, keepdims=True) + _PRIOR_ROWS)
+    return np.log(smoothed)

@@ -1,6 +1,7 @@
 """The model: layout of the CPTs, closed-form parameters, distribution over parents, and the final network."""
 
 from tanager.model.average import LogAverage, average_networks
+from tanager.model.description import describe
 from tanager.model.effects import Effects, group_values, residual_gains
 from tanager.model.layout import Groups, Layout, check_memory, make_groups, make_layout
 from tanager.model.maximum_likelihood import (
@@ -31,6 +32,7 @@ __all__ = [
     "conditional_mutual_information",
     "count_rows",
     "cpt_log_frequencies",
+    "describe",
     "group_values",
     "make_groups",
     "make_layout",

@@ -109,9 +109,8 @@ class Effects:
         cards = np.where(self._tables < 0, 1, self._cards[self._tables])
         self._offset = np.concatenate([[0], np.cumsum(cards.prod(axis=1) * self._width)])
         self._y, self._weight = np.ascontiguousarray(y, np.int64), np.ascontiguousarray(weight, np.float64)
-        edges = np.concatenate([self._edges(column) for column in range(2 * n_features)])
         self._core = core.Effects(
-            self._columns, self._y, self._weight, n_classes, self._cards, edges, self._tables, n_threads
+            self._columns, self._y, self._weight, n_classes, self._cards, self._edges(), self._tables, n_threads
         )
 
     def fit(
@@ -199,42 +198,43 @@ class Effects:
         return self._of_classes(entries.reshape(*self._sizes[table], self._width))
 
     def _of_classes(self, entries: FloatArray) -> FloatArray:
-        return entries if self._width > 1 else np.concatenate([-entries / 2, entries / 2], axis=-1)
+        return np.concatenate([-entries / 2, entries / 2], axis=-1) if self.n_classes == 2 else entries
 
-    def _edges(self, column: int) -> FloatArray:
+    def _edges(self) -> FloatArray:
         """Weight of the difference between each value of a column and the next: none where they are not in order."""
-        card, ordered = int(self._cards[column]), int(self._n_ordered[column])
-        edges = np.zeros(card - 1)
-        edges[: max(ordered - 1, 0)] = 1.0
-        counts = np.bincount(self._columns[column], self._weight, minlength=card)
-        for heavy in np.flatnonzero(counts[:ordered] > _HEAVY * self._weight.sum()).tolist():
-            beside = slice(max(heavy - 1, 0), min(heavy + 1, ordered - 1))
-            edges[beside] = _LOOSE
-        return edges
+        first = np.concatenate([[0], np.cumsum(self._cards)])
+        counts = np.bincount(
+            (self._columns + first[:-1, None]).ravel(),
+            np.broadcast_to(self._weight, self._columns.shape).ravel(),
+            minlength=first[-1],
+        )
+        value = np.arange(first[-1]) - np.repeat(first[:-1], self._cards)
+        n_ordered, cards = np.repeat(self._n_ordered, self._cards), np.repeat(self._cards, self._cards)
+        is_heavy = (counts > _HEAVY * self._weight.sum()) & (value < n_ordered)
+        is_loose = is_heavy | np.append(is_heavy[1:], False)
+        edges = np.where(value + 1 < n_ordered, np.where(is_loose, _LOOSE, 1.0), 0.0)
+        return edges[value < cards - 1]
 
     def _penalties(self, main: float, pair: float) -> FloatArray:
         """Strengths of ridge, differences along both axes, and bends, of each table, float64[T, 4]."""
-        rows = []
-        for (column, other), (card, card_other) in zip(self._tables.tolist(), (self._sizes - 1).tolist(), strict=True):
-            if other >= 0:
-                ratio = max(card, 1) / max(card_other, 1)
-                ridge = min(_STANDARD_CELLS / max(card * card_other, 1), 1.0)
-                rows.append((pair * ridge, _STEP * pair * ratio, _STEP * pair / ratio, 0.0))
-            elif self._n_ordered[column]:
-                fine = max(card, 1) / _STANDARD_BINS
-                rows.append((main * _LEVEL / fine, main * _STEP * fine, 0.0, main * _BEND * fine**3))
-            else:
-                rows.append((main * _CATEGORY, 0.0, 0.0, 0.0))
+        card, card_other = np.maximum(self._sizes - 1, 1).T
+        is_pair, is_ordered = self._tables[:, 1] >= 0, self._n_ordered[self._tables[:, 0]] > 0
+        ratio, fine = card / card_other, card / _STANDARD_BINS
+        none = np.zeros(len(card))
+        of_pairs = [np.minimum(_STANDARD_CELLS / (card * card_other), 1.0), _STEP * ratio, _STEP / ratio, none]
+        of_numbers = [_LEVEL / fine, _STEP * fine, none, _BEND * fine**3]
+        of_words = [none + _CATEGORY, none, none, none]
+        strengths = np.where(is_pair, pair * np.array(of_pairs), main * np.where(is_ordered, of_numbers, of_words))
         # The difference of two classes has twice the square that their two effects have together.
-        return np.array(rows, np.float64).reshape(-1, 4) * (0.5 if self._width == 1 else 1.0)
+        return np.ascontiguousarray(strengths.T * (0.5 if self._width == 1 else 1.0))
 
 
 def residual_gains(
     codes: IntArray, y: IntArray, weight: FloatArray, n_classes: int, n_ordered: IntArray, groups: Groups, crew: Crew
 ) -> FloatArray:
     """How much each pair of features would add to the main effects of all, float64[D, D]; from some of the rows."""
-    every = -(-len(y) // _RESIDUAL_ROWS)
-    rows = slice(None, None, every)
+    # Drawn, since the order of rows may have a rhythm: every other row could be of the same class.
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_RESIDUAL_ROWS])
     effects = Effects(codes[rows], y[rows], weight[rows], n_classes, n_ordered, groups, n_threads=crew.n_threads)
     return effects.pair_gains(effects.fit(_RESIDUAL_STRENGTH, 1.0), crew)
 

@@ -43,6 +43,12 @@ class Groups(NamedTuple):
         """Group of each value of a feature."""
         return self.of_value[self.start[feature] : self.start[feature + 1]]
 
+    def totals(self, feature: int, table: FloatArray) -> FloatArray:
+        """Sums of a table ``[x, ...]`` over the groups of a feature's values, ``[group, ...]``."""
+        totals = np.zeros((int(self.cards[feature]), *table.shape[1:]))
+        np.add.at(totals, self.of(feature), table)
+        return totals
+
 
 def make_groups(maps: list[IntArray]) -> Groups:
     """Groups from the group numbers of the values of each feature.

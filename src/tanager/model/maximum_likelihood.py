@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tanager import core
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
-from tanager.model.layout import Layout, check_bytes, wide_codes
+from tanager.model.layout import Layout, check_bytes, grouped_codes, wide_codes
 
 
 def class_log_prior(y: IntArray, weight: FloatArray, n_classes: int, smoothing: float) -> FloatArray:
@@ -41,7 +41,10 @@ def cpt_log_frequencies(
 def counts_of_cpts(layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, crew: Crew) -> FloatArray:
     """Weights of the rows summed in every cell of every candidate's CPT, as an arena of float64."""
     counts = np.zeros(layout.size)
-    codes = wide_codes(codes, layout.pairs, layout.cpts.cards, crew)
+    if layout.groups is None:
+        codes = wide_codes(codes, layout.pairs, layout.cpts.cards, crew)
+    else:
+        codes = grouped_codes(codes, layout.groups, crew.n_threads)
     rows = (np.ascontiguousarray(codes), np.asarray(y, np.int64), np.asarray(weight, np.float64))
     ranges = crew.split_by_cost(np.diff(layout.cpts.ptr))
     crew.run(core.count_cpts, ranges, *rows, layout.cpts, counts, layout.n_classes)

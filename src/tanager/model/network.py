@@ -98,12 +98,18 @@ class Network:
         """Extra parents of each feature, int64[D, 2], -1 where there are fewer than two."""
         return extra_parents_of(self.parents, self.layout.pairs, self.n_features)
 
-    def cpt(self, feature: int) -> FloatArray:
+    def cpt(self, feature: int, *, grouped: bool = False) -> FloatArray:
         """The CPT ``[x_parent, x_feature, c]`` of a feature; without a parent the first axis has length 1.
 
-        With two parents a and b, the first axis has their pairs of values, ``x_a * R_b + x_b``.
+        With two parents a and b, the first axis has their pairs of values, ``x_a * R_b + x_b``. ``grouped`` leaves the
+        values of a parent together that are grouped (see `groups_of`): the first axis then has the groups.
         """
-        return np.exp(self.expanded.layout.cpt(self.expanded.theta, feature).astype(np.float64))
+        network = self if grouped else self.expanded
+        return np.exp(network.layout.cpt(network.theta, feature).astype(np.float64))
+
+    def groups_of(self, feature: int) -> IntArray | None:
+        """Group of each value of a feature where it is a parent, int64[R_i]; None if values are not grouped."""
+        return None if self.layout.groups is None else self.layout.groups.of(feature)
 
     @cached_property
     def expanded(self) -> Network:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,12 @@ from tanager._types import FloatArray
 from tanager.pictures.drawing import import_matplotlib, literal
 
 _MOST_COLUMNS = 6
-_MOST_TICKS = 26
 _MOST_WRITTEN = 36  # largest number of cells of a heat map that shows its numbers
+
+# Letters of a label below a column that is not slanted, and the inches that labels need: each letter, each slanted
+# label, and each line. Axes shrink by up to a quarter when the figure is laid out.
+_LONGEST_LEVEL = 5
+_LETTER, _SLANTED, _LINE = 0.08, 0.25, 0.17
 
 
 @dataclass(frozen=True)
@@ -95,18 +100,19 @@ def _draw_cells(ax: Any, table: FloatArray, *, cmap: str, limits: tuple[float, f
 
 
 def _label(ax: Any, rows: Axis, columns: Axis) -> None:
-    places, labels = _ticks(columns.labels, 14)
-    is_long = max(map(len, labels)) > 5
+    width, height = (side / ax.figure.dpi for side in ax.bbox.size)
+    n_letters = max(map(len, columns.labels))
+    is_long = n_letters > _LONGEST_LEVEL
+    room = _SLANTED if is_long else _LETTER * (n_letters + 1)
     turn = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if is_long else {}
-    ax.set_xticks(places, labels, fontsize="x-small", **turn)
-    places, labels = _ticks(rows.labels, 22)
-    ax.set_yticks(places, labels, fontsize="x-small")
+    ax.set_xticks(*_ticks(columns.labels, 16, width / room), fontsize="x-small", **turn)
+    ax.set_yticks(*_ticks(rows.labels, 30, height / _LINE), fontsize="x-small")
     ax.set_xlabel(literal(columns.name, 36), fontsize="small")
     ax.set_ylabel(literal(rows.name, 28), fontsize="small")
 
 
-def _ticks(labels: Sequence[str], longest: int) -> tuple[list[int], list[str]]:
-    """Positions and texts of tick labels, thinned out if there are many."""
-    step = -(-len(labels) // _MOST_TICKS)
+def _ticks(labels: Sequence[str], longest: int, most: float) -> tuple[list[int], list[str]]:
+    """Positions and texts of tick labels, at most so many: all of them, every second, and so on."""
+    step = math.ceil(len(labels) / max(most, 1.0))
     places = list(range(0, len(labels), step))
     return places, [literal(labels[k], longest) for k in places]

@@ -36,13 +36,14 @@ def mean_contributions(networks: Sequence[Network], codes: IntArray, probabiliti
 
 def _contribution(network: Network, feature: int, codes: IntArray, first: IntArray, second: IntArray) -> FloatArray:
     """Difference of a feature's log-probability between two classes, float[N]."""
-    table = network.expanded.layout.cpt(network.expanded.theta, feature).astype(np.float64)
-    x_parent = np.zeros(len(codes), np.int64)
+    table = network.layout.cpt(network.theta, feature).astype(np.float64)
+    line: IntArray = np.zeros(len(codes), np.int64)
     for parent in network.extra_parents[feature].tolist():  # none, one, or a pair with combined values
         if parent >= 0:
-            x_parent = x_parent * int(network.cards[parent]) + codes[:, parent]
+            groups = network.groups_of(parent)
+            line = line * int(network.cards[parent]) + codes[:, parent] if groups is None else groups[codes[:, parent]]
     x = codes[:, feature].astype(np.int64)
-    return table[x_parent, x, first] - table[x_parent, x, second]
+    return table[line, x, first] - table[line, x, second]
 
 
 def class_information(network: Network) -> FloatArray:
@@ -53,12 +54,16 @@ def class_information(network: Network) -> FloatArray:
     """
     prior = np.exp(network.log_prior - network.log_prior.max())
     prior /= prior.sum()
-    marginals: dict[int, FloatArray] = {}
+    groups, marginals = network.layout.groups, {}
     information = np.empty(network.n_features)
     for feature in topological_order(network.parents).tolist():
         parent = int(network.parents[feature])
-        cpt = network.cpt(feature)
-        marginals[feature] = cpt[0] if parent < 0 else np.einsum("pc,pxc->xc", marginals[parent], cpt)
+        cpt = network.cpt(feature, grouped=True)
+        if parent < 0:
+            marginals[feature] = cpt[0]
+        else:
+            above = marginals[parent] if groups is None else groups.totals(parent, marginals[parent])
+            marginals[feature] = np.einsum("pc,pxc->xc", above, cpt)
         joint = marginals[feature] * prior
         independent = joint.sum(axis=1, keepdims=True) * prior
         with np.errstate(divide="ignore", invalid="ignore"):

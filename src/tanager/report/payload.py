@@ -56,8 +56,8 @@ def used_structure(clf: TANClassifier | TANEnsembleClassifier) -> Any:
 
 
 def describe_network(clf: TANClassifier) -> dict[str, Any]:
-    """Parents with their probabilities, positions of the features, class prior and all CPTs."""
-    network = clf.network_
+    """Parents with their probabilities, positions of the features, class prior, all CPTs and the groups of values."""
+    network = clf.description_
     parents, second = network.extra_parents.T
     layout = lay_out_tree(parents)
     strength = clf.parent_probabilities_[np.arange(len(parents)), parents]
@@ -69,6 +69,7 @@ def describe_network(clf: TANClassifier) -> dict[str, Any]:
         "depth": layout.depth.tolist(),
         "prior": _rounded(np.exp(network.log_prior - np.logaddexp.reduce(network.log_prior)), 6),
         **_pack_cpts(network),
+        "groups": _group_labels(clf),
     }
 
 
@@ -136,10 +137,21 @@ def _pack_cpts(network: Network) -> dict[str, Any]:
     by_size = np.argsort(sizes, kind="stable")
     is_kept = np.zeros(len(sizes), np.bool_)
     is_kept[by_size] = np.cumsum(sizes[by_size]) <= _MOST_CELLS
-    kept = [network.cpt(i).ravel() for i in np.flatnonzero(is_kept).tolist()]
+    kept = [network.cpt(i, grouped=True).ravel() for i in np.flatnonzero(is_kept).tolist()]
     starts = np.where(is_kept, np.cumsum(sizes * is_kept) - sizes, -1)
     packed = np.concatenate(kept) if kept else np.empty(0)
     return {"tables": _pack(packed, 2), "table_start": starts.tolist()}
+
+
+def _group_labels(clf: TANClassifier) -> list[list[str] | None]:
+    """What the groups of each parent's values stand for; None of a feature whose values are not grouped."""
+    network, encoder = clf.network_, clf.encoder_
+    labels: list[list[str] | None] = []
+    for feature in range(network.n_features):
+        groups = network.groups_of(feature) if feature in network.parents else None
+        is_plain = groups is None or np.array_equal(groups, np.arange(len(groups)))
+        labels.append(None if is_plain else [shorten(label) for label in encoder.value_labels(feature, groups)])
+    return labels
 
 
 def _pack(probabilities: FloatArray, n_bytes: int) -> str:

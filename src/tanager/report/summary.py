@@ -21,6 +21,7 @@ from tanager.learning import (
     KDependence,
     Nearest,
     NoParents,
+    PenalisedLikelihood,
     Pseudo,
     RandomTree,
     Subset,
@@ -82,10 +83,18 @@ def summarise(
 def _subtitle(clf: TANClassifier | TANEnsembleClassifier) -> str:
     if isinstance(clf, TANEnsembleClassifier):
         kind = "log-probabilities" if clf.combine == "log" else "probabilities"
-        return f"Average of the {kind} of {len(clf.estimators_)} TAN classifiers."
+        n_members = len(clf.estimators_)
+        return f"Average of the {kind} of {n_members} TAN classifier{'s' if n_members > 1 else ''}."
+    return f"Bayesian network classifier: {_structure(clf)}; {_learning(clf)}.{_choice(clf)}"
+
+
+def _learning(clf: TANClassifier) -> str:
+    """How the parameters were learned, in words."""
     n_epochs = len(clf.history_["loss"])
-    how = f"gradient descent, {n_epochs} epochs" if n_epochs else "maximum likelihood"
-    return f"Bayesian network classifier: {_structure(clf)}; {how}.{_choice(clf)}"
+    if n_epochs:
+        return f"gradient descent, {n_epochs} epochs"
+    is_penalised = isinstance(clf.options_.get("parameters", clf.parameters), PenalisedLikelihood)
+    return "penalised likelihood" if is_penalised else "maximum likelihood"
 
 
 def _structure(clf: TANClassifier) -> str:
@@ -154,9 +163,17 @@ def _short(value: Any) -> str:
 
 
 def _network_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
-    if isinstance(clf, TANEnsembleClassifier) or clf.network_.is_bayesian_network:
+    if isinstance(clf, TANEnsembleClassifier):
         return ""
-    return "The parents form a cycle, so this is not a Bayesian network: it classifies, but has no joint distribution."
+    if not clf.network_.is_bayesian_network:
+        return (
+            "The parents form a cycle, so this is not a Bayesian network: it classifies, but has no joint distribution."
+        )
+    groups = clf.network_.layout.groups
+    parents = clf.parents_[clf.parents_ >= 0]
+    if groups is None or not (groups.cards < clf.network_.cards)[parents].any():
+        return ""
+    return "Where a feature with many values is a parent, its values are put into groups, the rows of the CPT."
 
 
 def _members_text(clf: TANClassifier | TANEnsembleClassifier) -> str:

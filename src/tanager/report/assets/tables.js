@@ -1,5 +1,7 @@
 // The panel with the CPT of one feature: a heat map for each class, or one at a time if there are many.
 const MOST_FACETS = 4;
+const MOST_BESIDE = 20; // values of a feature whose heat maps stand side by side
+const THINNEST = 8; // pixels of a cell with a gap around it
 let tables = null;
 
 function tableOf(feature) {
@@ -12,7 +14,6 @@ function tableOf(feature) {
   return (p, x, c) => tables.numbers[start + (p * nOwn + x) * nClasses + c] / tables.top;
 }
 
-// Features with two parents have a line for each pair of values.
 function parentsOf(feature) {
   return [data.network.parents[feature], data.network.second[feature]].filter((parent) => parent >= 0);
 }
@@ -21,8 +22,10 @@ function jointName(parents) {
   return parents.map((parent) => data.features[parent]).join(" and ");
 }
 
+// A line for each value of the parent, for each group of values if they are grouped, or for each pair of values of two parents.
 function jointValues(parents) {
-  const extend = (lines, parent) => lines.flatMap((line) => data.values[parent].map((value) => [...line, value]));
+  const linesOf = (parent) => data.network.groups[parent] || data.values[parent];
+  const extend = (lines, parent) => lines.flatMap((line) => linesOf(parent).map((value) => [...line, value]));
   return parents.reduce(extend, [[]]).map((line) => line.join(", "));
 }
 
@@ -39,17 +42,19 @@ function slicesOf(feature) {
 
 function heatMap(host, z, x, y, top, label) {
   const isSmall = x.labels.length * y.labels.length <= 49 && x.labels.length <= 7;
-  const columns = columnTicks(x.labels, host.clientWidth - 90);
+  const width = host.clientWidth - 90;
+  const columns = columnTicks(x.labels, width);
   host.style.height = `${Math.min(Math.max(26 * y.labels.length, 60) + (columns.tickangle ? 100 : 55), 640)}px`;
   const text = y.labels.map((row) => x.labels.map((column) => `${plain(y.name)}: ${plain(row)}<br>${plain(x.name)}: ${plain(column)}`));
   const trace = {
-    type: "heatmap", z, text, zmin: 0, zmax: top, colorscale: colourScale(), showscale: false, xgap: 1, ygap: 1,
+    type: "heatmap", z, text, zmin: 0, zmax: top, colorscale: colourScale(), showscale: false,
+    xgap: width < THINNEST * x.labels.length ? 0 : 1, ygap: 1,
     hovertemplate: "%{text}<br>probability %{z:.4f}<extra></extra>",
     ...(isSmall ? { texttemplate: "%{z:.2f}" } : {}),
   };
   const layout = {
     xaxis: axis({ ...columns, showgrid: false, zeroline: false, fixedrange: true }),
-    yaxis: axis({ ...ticks(y.labels, 14, 30), showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }),
+    yaxis: axis({ ...ticks(y.labels, Math.max(14, Math.floor(host.clientWidth / 20)), 30), showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }),
   };
   plot(host, [trace], layout, label);
 }
@@ -68,6 +73,7 @@ function addFacet(title) {
 function drawTable(feature, slice) {
   const { features, values, classes } = data;
   byId("table-charts").replaceChildren();
+  byId("table-charts").classList.toggle("is-wide", feature >= 0 && values[feature].length > MOST_BESIDE);
   byId("table-note").textContent = "";
   if (feature < 0) return drawPrior();
   const parents = parentsOf(feature);
@@ -88,7 +94,7 @@ function drawTable(feature, slice) {
   if (kind === "class") shown.push([`Class ${classes[number]}`, cells(above.labels, (p, x) => table(p, x, number)), above]);
   if (kind === "all") classes.forEach((name, c) => shown.push([`Class ${name}`, cells(above.labels, (p, x) => table(p, x, c)), above]));
   const top = Math.max(...shown.flatMap(([, z]) => z.map((row) => Math.max(...row)))) || 1;
-  byId("table-top").textContent = top.toFixed(2);
+  byId("table-top").textContent = top < 0.1 ? top.toPrecision(2) : top.toFixed(2);
   byId("table-note").textContent = `Columns: ${own.name}. Rows: ${shown[0][2].name}.`;
   const hosts = shown.map(([title]) => addFacet(title)); // all of them first: their number determines their width
   shown.forEach(([title, z, y], k) => {

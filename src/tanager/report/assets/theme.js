@@ -34,9 +34,12 @@ function ticks(labels, length = 16, most = 40) {
   return { tickmode: "array", tickvals: shown.map(([k]) => k), ticktext: shown.map(([, label]) => label), ticklabeloverflow: "allow" };
 }
 
-// Labels below columns are horizontal if they fit, otherwise slanted so that each ends at its column.
-function columnTicks(labels, width, length = 12, most = 24) {
-  const found = ticks(labels, length, most);
+// Labels below columns are horizontal if they fit, otherwise slanted so that each ends at its column, and thinned out so
+// that they do not overlap.
+const SLANTED = 28; // pixels from one label to the next
+
+function columnTicks(labels, width, length = 16, most = 24) {
+  const found = ticks(labels, length, Math.max(Math.min(most, Math.floor(width / SLANTED)), 1));
   const longest = Math.max(...labels.map((label) => Math.min(label.length, length)));
   return { ...found, tickangle: longest * 7 * found.tickvals.length > width ? -40 : 0 };
 }
