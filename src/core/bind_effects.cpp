@@ -93,6 +93,7 @@ class BoundEffects {
         const auto entries = view<double>(theta, "theta", effects_->n_entries());
         const auto strengths = penalties_of(penalties);
         require(most_steps >= 0, "most_steps must not be negative");
+        require(tolerance >= 0.0, "tolerance must not be negative");
         const View<const Penalty> held{strengths.data(), static_cast<Index>(strengths.size())};
         Minimum found;
         {
@@ -125,6 +126,7 @@ class BoundEffects {
         const auto labels = view<const Index>(y, "y", x.columns);
         require_below(labels, n_classes, "y");
         const auto weights = view<const double>(weight, "weight", x.columns);
+        for (const double each : weights) require(each >= 0.0 && std::isfinite(each), "weight must not be negative");
         return std::make_unique<Effects>(x, labels, weights, n_classes, sizes, edges_of(edges, sizes),
                                          tables_of(tables, sizes, n_classes), n_threads);
     }
@@ -136,6 +138,8 @@ class BoundEffects {
     std::vector<Penalty> penalties_of(nb::handle object) const {
         const auto rows = matrix<const double>(object, "penalties", effects_->n_tables(), 4);
         std::vector<Penalty> penalties;
+        for (Index k = 0; k < rows.rows * rows.columns; ++k)
+            require(rows.data[k] >= 0.0 && std::isfinite(rows.data[k]), "penalties must not be negative");
         for (Index t = 0; t < rows.rows; ++t) penalties.push_back({rows(t, 0), rows(t, 1), rows(t, 2), rows(t, 3)});
         return penalties;
     }

@@ -110,12 +110,16 @@ Effects::Effects(const Codes& columns, View<const Index> y, View<const double> w
         n_cells_ += table.n_cells();
     }
     theta_.resize(static_cast<std::size_t>((n_cells_ + 1) * stride_));
+    Index largest = 0;
+    for (const auto& table : tables_) largest = std::max(largest, table.n_cells());
+    scratch_.assign(static_cast<std::size_t>(crew_.size()),
+                    std::vector<float>(static_cast<std::size_t>(largest * stride_)));
 }
 
 template <class Work>
 void Effects::share(Index n_items, Work&& work) {
     const Index n_members = crew_.size();
-    crew_.run([&](int member) { work(n_items * member / n_members, n_items * (member + 1) / n_members); });
+    crew_.run([&](int member) { work(n_items * member / n_members, n_items * (member + 1) / n_members, member); });
 }
 
 // Theta in single precision, a line of whole lanes for each cell.
@@ -149,17 +153,16 @@ void Effects::score_rows(Index lo, Index hi) {
 }
 
 // Sum the residuals of the rows of each cell of a table.
-void Effects::sum_table(Index t, View<double> out) {
+void Effects::sum_table(Index t, View<double> out, std::vector<float>& sums) {
     EffectTable table = tables_[t];
     const Index first = table.first_cell * width_;
     table.first_cell = 0;
     const Index n_cells = table.n_cells();
-    std::vector<float> sums(static_cast<std::size_t>(n_cells * stride_ + 8));
     std::int32_t places[block_rows];
     std::fill_n(out.data + first, n_cells * width_, 0.0);
     for (Index chunk = 0; chunk < n_rows(); chunk += rows_of_sums) {
         const Index stop = std::min(chunk + rows_of_sums, n_rows());
-        std::fill(sums.begin(), sums.end(), 0.0f);
+        std::fill_n(sums.begin(), n_cells * stride_, 0.0f);
         for (Index start = chunk; start < stop; start += block_rows) {
             const Index n = std::min(block_rows, stop - start);
             const auto* other = table.other < 0 ? nullptr : columns_[table.other].data() + start;
@@ -176,7 +179,7 @@ void Effects::sum_table(Index t, View<double> out) {
 
 double Effects::loss(View<const double> theta, View<const Penalty> penalties, View<double> gradient) {
     take(theta);
-    share(n_rows(), [&](Index lo, Index hi) {
+    share(n_rows(), [&](Index lo, Index hi, int) {
         score_rows(lo, hi);
         for (Index r = lo; r < hi; ++r) {
             float* line = residual_.data() + r * stride_;
@@ -185,9 +188,9 @@ double Effects::loss(View<const double> theta, View<const Penalty> penalties, Vi
         }
     });
     std::vector<double> of_table(tables_.size());
-    share(n_tables(), [&](Index lo, Index hi) {
+    share(n_tables(), [&](Index lo, Index hi, int member) {
         for (Index t = lo; t < hi; ++t) {
-            sum_table(t, gradient);
+            sum_table(t, gradient, scratch_[member]);
             const Index first = tables_[t].first_cell * width_;
             of_table[t] = penalise(t, penalties[t], theta.data + first, gradient.data + first);
         }
@@ -204,7 +207,7 @@ double Effects::loss(View<const double> theta, View<const Penalty> penalties, Vi
 
 void Effects::probabilities(View<const double> theta, Matrix<double> out) {
     take(theta);
-    share(n_rows(), [&](Index lo, Index hi) {
+    share(n_rows(), [&](Index lo, Index hi, int) {
         score_rows(lo, hi);
         for (Index r = lo; r < hi; ++r) {
             const float* line = residual_.data() + r * stride_;
@@ -216,15 +219,15 @@ void Effects::probabilities(View<const double> theta, Matrix<double> out) {
 
 void Effects::curvature(View<const double> theta, View<double> out) {
     take(theta);
-    share(n_rows(), [&](Index lo, Index hi) {
+    share(n_rows(), [&](Index lo, Index hi, int) {
         score_rows(lo, hi);
         for (Index r = lo; r < hi; ++r) {
             float* line = residual_.data() + r * stride_;
             for (Index c = 0; c < width_; ++c) line[c] *= (1.0f - line[c]) * weight_[r];
         }
     });
-    share(n_tables(), [&](Index lo, Index hi) {
-        for (Index t = lo; t < hi; ++t) sum_table(t, out);
+    share(n_tables(), [&](Index lo, Index hi, int member) {
+        for (Index t = lo; t < hi; ++t) sum_table(t, out, scratch_[member]);
     });
     double* of_bias = out.data + n_cells_ * width_;
     std::fill_n(of_bias, width_, 0.0);
@@ -317,7 +320,7 @@ std::vector<BandedMatrix> Effects::factors(View<const double> curvature, View<co
         const Index band = std::max(along, Index{is_pair && penalty.across > 0.0});
         found.emplace_back(table.n_cells(), band, width_, is_pair ? 1 : width_);
     }
-    share(n_tables(), [&](Index lo, Index hi) {
+    share(n_tables(), [&](Index lo, Index hi, int) {
         for (Index t = lo; t < hi; ++t) {
             const EffectTable& table = tables_[t];
             BandedMatrix& matrix = found[t];
@@ -353,7 +356,7 @@ std::vector<BandedMatrix> Effects::factors(View<const double> curvature, View<co
 }
 
 void Effects::solve(const std::vector<BandedMatrix>& factors, View<const double> curvature, double* x) {
-    share(n_tables(), [&](Index lo, Index hi) {
+    share(n_tables(), [&](Index lo, Index hi, int) {
         for (Index t = lo; t < hi; ++t) factors[t].solve(x + tables_[t].first_cell * width_);
     });
     for (Index k = n_cells_ * width_; k < (n_cells_ + 1) * width_; ++k) x[k] /= curvature[k] + least_curvature;

@@ -72,7 +72,7 @@ class Effects {
  private:
     void take(View<const double> theta);
     void score_rows(Index lo, Index hi);
-    void sum_table(Index t, View<double> out);
+    void sum_table(Index t, View<double> out, std::vector<float>& sums);
     double penalise(Index t, const Penalty& penalty, const double* theta, double* gradient) const;
     template <class Visit>
     void for_each_edge(const EffectTable& table, const Penalty& penalty, Visit&& visit) const;
@@ -93,6 +93,7 @@ class Effects {
     std::vector<float> theta_;     // [n_cells + 1, stride]
     std::vector<float> residual_;  // [N, stride]: what gradients are sums of
     std::vector<double> row_loss_;
+    std::vector<std::vector<float>> scratch_;  // of each member of the crew, for the largest table
     Crew crew_;
 };
 

@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import OneHotEncoder
 
 from tanager import core
 from tests.core.test_messages import misaligned, read_only
@@ -227,6 +224,8 @@ def test_what_was_given_may_change_afterwards():
 @pytest.mark.parametrize("n_classes", CLASSES)
 @pytest.mark.parametrize("tables", [[(0, -1), (1, -1)], [(0, -1), (1, -1), (0, 1)]], ids=["mains", "pairs"])
 def test_the_minimum_is_that_of_scipy(n_classes, tables):
+    from scipy.optimize import minimize  # not above: with its own BLAS, the thread sanitizer would not start
+
     problem = make_problem([5, 4], tables, n_classes, 40, seed=n_classes)
     penalties = random_penalties(problem)
     penalties[:, 0] += 0.1
@@ -285,6 +284,9 @@ def test_a_start_that_is_no_number_ends_the_search(bad):
 @pytest.mark.parametrize("ridge", [0.3, 3.0])
 @pytest.mark.parametrize(("cards", "n_classes"), [([6], 2), ([6, 3], 2), ([4, 3], 4)])
 def test_a_ridge_alone_is_logistic_regression(ridge, cards, n_classes):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import OneHotEncoder
+
     problem = make_problem(cards, [(k, -1) for k in range(len(cards))], n_classes, 150, seed=4)
     penalties = np.zeros((len(cards), 4))
     penalties[:, 0] = ridge

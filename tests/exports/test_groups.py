@@ -116,4 +116,5 @@ def test_a_network_of_another_program_has_a_line_for_each_value():
     clf = TANClassifier("chow-liu", GIVEN, max_bins=8, random_state=0).fit(frame, y)
     assert has_groups(clf.network_)
     found = pyagrum_probabilities(to_pyagrum(clf), evidence(clf, frame[:20]))
-    np.testing.assert_allclose(found, clf.predict_proba(frame[:20]), atol=CLOSE, rtol=0)
+    codes = clf.encoder_.encode(as_frame(frame[:20]))
+    np.testing.assert_allclose(found, softmax(clf.description_.log_joint(codes)), atol=CLOSE, rtol=0)

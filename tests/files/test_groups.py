@@ -27,7 +27,7 @@ MAKERS = {
 @pytest.fixture(scope="module", params=MAKERS)
 def fitted(request):
     clf = MAKERS[request.param]().fit(*grouped_rows())
-    layout = networks_of(clf)[0].layout
+    layout = every_network(clf)[0].layout
     assert layout.groups.cards.max() < layout.cards.max()
     return clf
 
@@ -37,8 +37,10 @@ def content(fitted, tmp_path_factory):
     return content_of(fitted, tmp_path_factory.mktemp("groups"))
 
 
-def networks_of(clf):
-    return [member.network_ for member in getattr(clf, "estimators_", [clf])]
+def every_network(clf):
+    """Those that classify, and those that describe the data."""
+    members = getattr(clf, "estimators_", [clf])
+    return [network for member in members for network in (member.network_, member.description_)]
 
 
 def groups_name(header):
@@ -78,10 +80,11 @@ def test_a_loaded_classifier_is_the_same(fitted, tmp_path):
         np.testing.assert_array_equal(back.predict(rows), fitted.predict(rows))
     assert back.options_ == fitted.options_
     assert back.get_params(deep=False).keys() == fitted.get_params(deep=False).keys()
-    for network, other in zip(networks_of(back), networks_of(fitted), strict=True):
+    for network, other in zip(every_network(back), every_network(fitted), strict=True):
         for array, expected in zip(network.layout.groups, other.layout.groups, strict=True):
             np.testing.assert_array_equal(array, expected)
         np.testing.assert_array_equal(network.theta, other.theta)
+        np.testing.assert_array_equal(network.log_prior, other.log_prior)
 
 
 def test_a_classifier_that_was_loaded_is_saved_as_it_was(fitted, tmp_path):

@@ -335,11 +335,6 @@ def test_a_row_without_any_value_has_the_shares_of_the_classes_where_cells_are_i
     np.testing.assert_allclose(probability[0], [2 / 3, 1 / 3], atol=0.1)
 
 
-@pytest.mark.xfail(
-    reason="bins are those of the rows to learn from; a column without values there is refused, though X has some",
-    raises=ValueError,
-    strict=True,
-)
 def test_a_column_may_have_its_few_values_in_a_held_out_part():
     X, y = numbers(60)
     X[:, 2] = np.nan

@@ -75,7 +75,10 @@ class TrainingData:
         of_kept = np.zeros(self._frame.n_rows)
         used = np.arange(self._frame.n_rows)[self._is_used]
         of_kept[used[kept.rows]] = rows.take_part(kept).full_weight()
-        encoder = self._fit_encoder(binning, of_kept)
+        try:
+            encoder = self._fit_encoder(binning, of_kept)
+        except ValueError:  # a column has no value in these rows; that of all rows has some
+            encoder = self.encoded(is_fine=binning == "fine").encoder
         codes = encoder.encode(self._frame, n_threads=self._n_threads)[self._is_used]
         own = rows._replace(
             codes=codes, cards=encoder.cards.astype(np.int64), n_ordered=encoder.n_ordered(self._is_number)

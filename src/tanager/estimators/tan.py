@@ -80,7 +80,8 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         parameters it is "mdlp", but columns of at most 10 distinct values keep them all, and columns that it leaves
         whole are cut at quartiles.
     max_bins : int or None, default=None
-        Largest number of bins of a numeric column; None is no limit for "mdlp", 10 for "quantile" and 64 for "fine".
+        Largest number of bins of a numeric column; None is no limit for "mdlp", 10 for "quantile"
+        and 64 for "fine", where bins of single heavy values may come on top.
     max_categories : int, None or "auto", default="auto"
         Largest number of values of a category; the rarest beyond it are pooled into one value. None is no limit; CPTs
         grow with the product of the numbers of values of a feature and its parent. "auto" is 64, or 1,000 where values

@@ -22,7 +22,7 @@ from tanager._types import FloatArray
 from tanager.learning.context import Context, Rows, hold_out
 from tanager.learning.parameters import Fitted, LayOut, ParameterOptions
 from tanager.learning.structures import Forest
-from tanager.model import Effects, Groups, Layout, Network, ParentDistribution, count_rows, temper
+from tanager.model import Effects, Groups, Layout, Network, ParentDistribution, can_temper, count_rows, temper
 from tanager.training import History, ParentPath
 
 _STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
@@ -239,8 +239,10 @@ def _network(
             effect = effects.pair(theta, numbers[pair]) * shares[pair]
             of_parent = effect if j < i else effect.swapaxes(0, 1)
             cpt += of_parent[:, groups.of(i)]
-    chosen = np.arange(layout.parent_sets.n_features)
-    return temper(Network.from_arena(layout, arena, effects.bias(theta), chosen), 1.0)
+    network = Network.from_arena(layout, arena, effects.bias(theta), np.arange(layout.parent_sets.n_features))
+    if not can_temper(network):
+        raise ValueError("PenalisedLikelihood requires a forest, but the parents form a cycle")
+    return temper(network, 1.0)
 
 
 def _log_frequencies(layout: Layout, rows: Rows, feature: int, parent: int) -> FloatArray:

@@ -27,6 +27,7 @@ _CATEGORY = 0.3  # main effects of values without an order
 _STANDARD_BINS, _STANDARD_CELLS = 32, 144
 _HEAVY, _LOOSE = 0.2, 0.1  # beside a bin with this share of the rows, differences cost this much of the usual
 
+_MOST_VALUES = 65_534
 _RESIDUAL_RIDGE = 3.0
 _RESIDUAL_STRENGTH = 1.0
 _RESIDUAL_ROWS = 5000  # enough to rank pairs
@@ -95,6 +96,11 @@ class Effects:
         self.groups, self.pairs, self.n_classes = groups, list(pairs), n_classes
         n_features = len(groups.cards)
         values = np.diff(groups.start)
+        if values.max() > _MOST_VALUES:
+            raise ValueError(
+                f"feature {values.argmax()} has {values.max():,} values, more than the {_MOST_VALUES:,} that effects "
+                "can have: lower max_categories"
+            )
         known = np.minimum(codes, values).T
         extended = [np.append(groups.of(i), groups.cards[i]) for i in range(n_features)]
         grouped = np.stack([each[column] for each, column in zip(extended, known, strict=True)])
