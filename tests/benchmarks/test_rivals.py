@@ -19,8 +19,8 @@ from benchmarks.rivals.pyagrum_tan import PyAgrumTAN
 from benchmarks.rivals.ranks import alike, critical_difference, rank_methods
 from benchmarks.rivals.trials import measure, warm_up
 
-WINE_TEST_ROWS = [132, 140, 45, 52, 63]  # the first of them
-SHAPES = {"car": (1152, 576, 6), "satimage": (5151, 1284, 36), "adult": (32561, 16281, 14)}
+WINE_TEST_ROWS = [4, 5, 10, 11, 17]  # the first of those of the first fold
+SHAPES = {"car": (1382, 346, 6), "satimage": (5151, 1284, 36), "adult": (32561, 16281, 14)}
 
 
 def result(n_wrong=100, fit_seconds=1.0, **changes):
@@ -49,13 +49,25 @@ class TestData:
         assert sorted(rows) == list(range(99))
         assert (y[split.X_test["row"]].to_numpy() == split.y_test.to_numpy()).all()
 
+    def test_of_few_rows_each_is_a_test_row_of_one_fold(self):
+        y = pd.Series([0] * 60 + [1] * 30 + [2] * 10)
+        folds = data.fold_rows(pd.DataFrame({"row": np.arange(100)}), y)
+        assert len(folds) == 5
+        assert sorted(pd.concat([fold.X_test["row"] for fold in folds])) == list(range(100))
+        for fold in folds:
+            assert fold.y_test.value_counts().to_dict() == {0: 12, 1: 6, 2: 2}
+            assert sorted(pd.concat([fold.X_train["row"], fold.X_test["row"]])) == list(range(100))
+            assert (y[fold.X_test["row"]].to_numpy() == fold.y_test.to_numpy()).all()
+
     def test_the_rows_are_the_same_every_time(self):
-        split = data.load_table.__wrapped__("wine")
-        again = data.load_table.__wrapped__("wine")
-        for part, other in zip(split, again, strict=True):
-            assert part.equals(other)
+        splits = data.load_splits.__wrapped__("wine")
+        again = data.load_splits.__wrapped__("wine")
+        assert len(splits) == len(again) == 5
+        for split, same in zip(splits, again, strict=True):
+            for part, other in zip(split, same, strict=True):
+                assert part.equals(other)
         # Defaults were chosen on the training rows: other rows would make test rows of them.
-        assert split.X_test.index[:5].tolist() == WINE_TEST_ROWS
+        assert splits[0].X_test.index[:5].tolist() == WINE_TEST_ROWS
 
     def test_words_are_categories_of_all_rows(self):
         train, test = pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), pd.DataFrame({"a": ["z", None], "b": [3, 4]})
@@ -69,26 +81,29 @@ class TestData:
         monkeypatch.setenv("TANAGER_DATA", str(tmp_path))
         assert [name for name in data.TABLES if data.is_there(name)] == ["iris", "wine", "breast_cancer", "digits"]
         with pytest.raises(FileNotFoundError, match=r"extra/car\.csv\.gz of data set 'car' is missing"):
-            data.load_table.__wrapped__("car")
+            data.load_splits.__wrapped__("car")
+        with pytest.raises(FileNotFoundError, match=r"tables/sonar\.csv\.gz of data set 'sonar' is missing"):
+            data.load_splits.__wrapped__("sonar")
         with pytest.raises(ValueError, match="no data set 'irish'"):
-            data.load_table("irish")
+            data.load_splits("irish")
 
     def test_a_question_mark_is_missing(self, monkeypatch, tmp_path):
         (tmp_path / "extra").mkdir()
         lines = ["a,b,class"] + [f"{'?' if row % 4 == 0 else 'w'},{row},{'pq'[row % 2]}" for row in range(30)]
         (tmp_path / "extra" / "car.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
         monkeypatch.setenv("TANAGER_DATA", str(tmp_path))
-        split = data.load_table.__wrapped__("car")
-        assert len(split.y_test) == 10
-        assert split.X_train["a"].isna().sum() + split.X_test["a"].isna().sum() == 8
-        assert set(split.y_train) == {"p", "q"}
+        for split in data.load_splits.__wrapped__("car"):
+            assert len(split.y_test) == 6
+            assert split.X_train["a"].isna().sum() + split.X_test["a"].isna().sum() == 8
+            assert set(split.y_train) == {"p", "q"}
 
     @pytest.mark.data
     @pytest.mark.parametrize("name", ["car", "satimage", "adult"])
     def test_real_files(self, name):
         if not data.is_there(name):
             pytest.skip(f"DID NOT RUN: set TANAGER_DATA to the folder that holds {data.needed_file(name)}")
-        split = data.load_table(name)
+        split, *others = data.load_splits(name)
+        assert len(others) == (4 if name == "car" else 0)
         assert (len(split.y_train), len(split.y_test), split.X_train.shape[1]) == SHAPES[name]
 
 
@@ -141,12 +156,21 @@ class TestMethods:
         y = pd.Series(np.array(["no", "yes"])[rng.integers(0, 2, 120)])
         word = pd.Series(np.where(rng.random(120) < 0.1, None, "w" + y)).astype("category")
         X = pd.DataFrame({"word": word, "number": rng.normal(size=120)})
-        split = Split(X[:80], y[:80], X[80:], y[80:])
-        model = METHODS[name].make()
-        warm_up(split, model)
-        found = measure(split, model, seconds=100.0)
+        splits = [Split(X[:80], y[:80], X[80:], y[80:]), Split(X[40:], y[40:], X[:40], y[:40])]
+        warm_up(splits[0], METHODS[name].make())
+        found = measure(splits, METHODS[name].make, seconds=100.0)
         assert found.error < 30
-        assert (found.n_train, found.n_test, found.n_columns, found.n_classes) == (80, 40, 2, 2)
+        assert (found.n_train, found.n_test, found.n_columns, found.n_classes) == (80, 80, 2, 2)
+
+    def test_folds_are_put_together(self):
+        y = pd.Series(["a", "b"] * 30)
+        X = pd.DataFrame({"word": (y.where(np.arange(60) < 50, "b")).astype("category")})
+        splits = data.fold_rows(X, y)
+        alone = [measure([split], METHODS["nb"].make, seconds=100.0) for split in splits]
+        together = measure(splits, METHODS["nb"].make, seconds=100.0)
+        assert together.n_wrong == sum(each.n_wrong for each in alone) == 5
+        assert together.n_test == 60
+        assert together.log_loss == pytest.approx(np.mean([each.log_loss for each in alone]))
 
 
 class TestRanks:
@@ -240,10 +264,10 @@ class TestPage:
         text = (tmp_path / "page.md").read_text()
         row = "**10.00 ± 0.95** | *10.50 ± 0.97* | 11.00 ± 0.99 |"
         assert f"| iris | {row}" in text
-        assert "| 13.00 ± 1.06 | not finished (600 s) |" in text
-        assert "Over the 1 data sets that these 8 methods have finished (without wine)" in text
-        assert "Over the 2 data sets that these 7 methods have finished. " in text
-        assert "| TAN |  | 2 / 0 / 0 | 2 / 0 / 0 | 2 / 0 / 0 | 2 / 0 / 0 | 2 / 0 / 0 | 2 / 0 / 0 | 1 / 0 / 0 |" in text
+        assert "| 15.00 ± 1.13 | not finished (600 s) |" in text
+        assert "Over the 1 data sets that these 12 methods have finished (without wine)" in text
+        assert "Over the 2 data sets that these 11 methods have finished. " in text
+        assert f"| TAN |  | {'2 / 0 / 0 | ' * 10}1 / 0 / 0 |" in text
         assert f"]({PICTURE})" in text
         assert (tmp_path / PICTURE).read_text().count("naive Bayes") == 1
         assert "* Machine: a machine" in text
@@ -252,8 +276,9 @@ class TestPage:
         outcomes = {"iris": outcomes["iris"], "wine": {"tan": result(), "nb": Stopped("failed: KeyError: 'a'", 1.0)}}
         write_page(outcomes, tmp_path / "page.md")
         text = (tmp_path / "page.md").read_text()
-        assert "**This page is incomplete: there are no results for 13 of 15 data sets: breast_cancer (" in text
-        assert "wine: TAN ensemble, Chow-Liu, pyAgrum, logistic, boosting, explainable.**" in text
+        assert "**This page is incomplete: there are no results for 34 of 36 data sets: breast_cancer (" in text
+        others = "TAN ensemble, Chow-Liu, pyAgrum, logistic, boosting, LightGBM, CatBoost, A2DE, ALR, explainable"
+        assert f"wine: {others}.**" in text
         assert "**Failed: naive Bayes on wine: KeyError: 'a'.**" in text
 
     def test_the_picture_is_the_same_for_the_same_ranks(self, outcomes, tmp_path):

@@ -27,14 +27,14 @@ def test_a_small_comparison(cache, capsys, monkeypatch):
     command = ["iris", "--method", "nb", "--method", "logistic", "--page", str(page)]
     tables.main(command)
     text = page.read_text()
-    assert "| iris | 4.00 ± 2.77 | **2.00 ± 1.98** |" in text
-    assert "there are no results for 14 of 15 data sets: wine" in text
+    assert "| iris | **6.67 ± 2.04** | 7.33 ± 2.13 |" in text
+    assert "there are no results for 35 of 36 data sets: wine" in text
     assert "letter (`letter_paper.npz`)" in text
     assert (cache / "figures" / "comparison-ranks.svg").exists()
-    assert "[2 of 2] iris, logistic: error 2.00 +- 1.98 %" in capsys.readouterr().out
+    assert "[2 of 2] iris, logistic: error 7.33 +- 2.13 %" in capsys.readouterr().out
     kept = kept_outcome("iris", "nb")
-    assert (kept.n_train, kept.n_test, kept.n_columns, kept.n_classes, kept.n_wrong) == (100, 50, 4, 3, 2)
-    assert kept.n_parameters == 33
+    assert (kept.n_train, kept.n_test, kept.n_columns, kept.n_classes, kept.n_wrong) == (120, 150, 4, 3, 10)
+    assert kept.n_parameters == 36
     assert 0 < kept.fit_seconds < 10
     assert kept.n_bytes > 1000
     monkeypatch.setattr(tables, "run_trial", None)

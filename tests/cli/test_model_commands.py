@@ -20,7 +20,7 @@ def test_inspect(call, model):
     assert re.search(r"target +species", shown)
     assert re.search(r"learned +│ +\d+\.\d\d%", shown)
     clf = load(model)
-    prior = np.exp(clf.network_.log_prior)
+    prior = np.exp(clf.description_.log_prior)
     assert re.search(rf"setosa +│ +{prior[0] / prior.sum():.2%} │", shown)
     for i, name in enumerate(clf.encoder_.feature_labels):
         parent = clf.parents_[i]
@@ -35,7 +35,7 @@ def test_inspect_a_feature(call, model):
     clf = load(model)
     i = clf.encoder_.feature_labels.index("colour")
     shown = [float(number) for number in re.findall(r"\d\.\d{4}", result.stdout)]
-    np.testing.assert_allclose(shown, clf.network_.cpt(i).ravel(), atol=6e-5)
+    np.testing.assert_allclose(shown, clf.description_.cpt(i).ravel(), atol=6e-5)
     assert "missing" in result.stdout
 
 
@@ -49,22 +49,22 @@ def test_inspect_a_feature_with_a_grouped_parent(call, tmp_path):
         return result.stdout, [float(number) for number in re.findall(r"\b\d\.\d{4}\b", result.stdout)]
 
     text, found = shown("pets")
-    np.testing.assert_allclose(found, clf.network_.cpt(3, grouped=True).ravel(), atol=6e-5)
+    np.testing.assert_allclose(found, clf.description_.cpt(3, grouped=True).ravel(), atol=6e-5)
     assert "│ town 1, town 14," in text
     assert "summed up" not in text
     # The feature has too many values of its own: they are put together too.
     text, found = shown("weight")
     groups = clf.network_.layout.groups
-    expected = [groups.totals(4, line) for line in clf.network_.cpt(4, grouped=True)]
+    expected = [groups.totals(4, line) for line in clf.description_.cpt(4, grouped=True)]
     np.testing.assert_allclose(found, np.ravel(expected), atol=6e-5)
     assert f"The probabilities of the {clf.network_.cards[4]} values of weight are summed up within groups." in text
     assert "more lines" not in text
     # Without a parent there is room for each.
     text, found = shown("age")
-    np.testing.assert_allclose(found, clf.network_.cpt(0).ravel(), atol=6e-5)
+    np.testing.assert_allclose(found, clf.description_.cpt(0).ravel(), atol=6e-5)
     assert re.search(r"│ < 18 +│.*\n│ 18 +│", text)
     sizes = re.findall(r"│ +(\d+) │$", call("inspect", tmp_path / "m.tanager").stdout, re.MULTILINE)
-    assert list(map(int, sizes)) == [clf.network_.cpt(i, grouped=True).size for i in range(5)]
+    assert list(map(int, sizes)) == [clf.description_.cpt(i, grouped=True).size for i in range(5)]
 
 
 def test_inspect_ensemble_cycle_and_wrong_names(call, refused, flowers, model, tmp_path):

@@ -111,7 +111,7 @@ def test_flat_names():
         # Another choice has the option.
         ("parameters.epochs=1", {}, "parameters is auto, which has no option 'epochs'; add --parameters gradient"),
         ("parameters.smoothing=1", {}, "add --parameters ml"),
-        ("parameters.zzz=1", {}, "add --parameters ml or gradient"),
+        ("parameters.zzz=1", {}, "add --parameters ml, gradient or penalised"),
         (
             "parameters.epochs=1",
             {"parameters": "ml"},

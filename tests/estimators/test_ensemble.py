@@ -205,7 +205,8 @@ def test_every_preset_of_several_trees_fits(monkeypatch, name):
     monkeypatch.setattr("tanager.estimators.ensemble.ensemble_recipes_for", lambda *options: {name: preset})
     X, y = (np.concatenate([each] * 20) for each in load_iris(return_X_y=True))  # margins are for many rows
     clf = TANEnsembleClassifier(random_state=0).fit(X, y)
-    assert clf.choice_ == {**NO_CHOICE.to_dict(), "preset": name}
+    assert clf.choice_["preset"] == name
+    assert clf.choice_["tried"] == [name]
     used = EnsembleRecipe(**clf.options_)
     if isinstance(preset.parameters, GradientDescent):
         assert used == preset.used(len(y))
@@ -213,7 +214,7 @@ def test_every_preset_of_several_trees_fits(monkeypatch, name):
         strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs")}
         assert "auto" not in strengths.values()
         assert used == preset.set_params(parameters=preset.parameters.set_params(**strengths))
-    assert len(clf.estimators_) == {"main effects": 1, "trees": 3}.get(name, 2)
+    assert len(clf.estimators_) == {"trees": 3}.get(name, 2)
     assert clf.score(X, y) > 0.9
 
 

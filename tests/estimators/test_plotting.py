@@ -111,7 +111,7 @@ class TestCpts:
         axes = clf.plot_cpt("petal width (cm)")
         assert [ax.get_title() for ax in axes] == ["class " + r"\$versicolor\$", "class setosa", "class virginica"]
         for c, ax in enumerate(axes):
-            np.testing.assert_allclose(cells(ax), clf.network_.cpt(3)[:, :, c])
+            np.testing.assert_allclose(cells(ax), clf.description_.cpt(3)[:, :, c])
         assert axes[0].get_ylabel() == "petal length (cm)"
         assert axes[0].get_xlabel() == "petal width (cm)"
 
@@ -119,20 +119,20 @@ class TestCpts:
         clf, _ = fine_classifier()
         axes = clf.plot_cpt("town")
         for c, ax in enumerate(axes):
-            np.testing.assert_allclose(cells(ax), clf.network_.cpt(2, grouped=True)[:, :, c])
+            np.testing.assert_allclose(cells(ax), clf.description_.cpt(2, grouped=True)[:, :, c])
         lines = [label.get_text() for label in axes[0].get_yticklabels()]
         assert lines == clf.encoder_.value_labels(1, clf.network_.groups_of(1))
-        log_cpt = np.log(clf.network_.cpt(2, grouped=True))
+        log_cpt = np.log(clf.description_.cpt(2, grouped=True))
         pair = clf.plot_cpt("town", label="low", against="high")
         np.testing.assert_allclose(cells(pair), log_cpt[:, :, 1] - log_cpt[:, :, 0])
 
     def test_without_a_parent_the_classes_are_the_lines(self, clf):
         ax = clf.plot_cpt(0)
-        np.testing.assert_allclose(cells(ax), clf.network_.cpt(0)[0].T)
+        np.testing.assert_allclose(cells(ax), clf.description_.cpt(0)[0].T)
         assert [label.get_text() for label in ax.get_yticklabels()] == [r"\$versicolor\$", "setosa", "virginica"]
 
     def test_one_class_against_another(self, clf):
-        log_cpt = np.log(clf.network_.cpt(3))
+        log_cpt = np.log(clf.description_.cpt(3))
         pair = clf.plot_cpt(3, label="setosa", against="virginica")
         np.testing.assert_allclose(cells(pair), log_cpt[:, :, 1] - log_cpt[:, :, 2])
         others = clf.plot_cpt(3, label="setosa")

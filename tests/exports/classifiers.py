@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 from tanager import GradientDescent, ParentSets, TANClassifier
-from tanager.data import CategoryColumn, FrameEncoder
+from tanager.data import CategoryColumn, FrameEncoder, as_frame
 from tanager.model import Network, ParentDistribution
 
 with warnings.catch_warnings():
@@ -77,10 +77,21 @@ def random_classifier(model, seed=0):
     clf.encoder_ = FrameEncoder(columns, None)
     clf.classes_ = np.arange(model.n_classes)
     chosen = np.arange(len(model.cards))
-    clf.network_ = Network.from_arena(model.layout, model.theta, model.prior, chosen)
+    clf.network_ = clf.description_ = Network.from_arena(model.layout, model.theta, model.prior, chosen)
     clf._distribution = ParentDistribution(model.parent_sets, np.zeros(len(chosen)))
     clf.n_features_in_ = len(model.cards)
     return clf
+
+
+def described_probabilities(clf, X):
+    """Probabilities of the classes in the network that describes the data."""
+    return posteriors(clf.description_, clf.encoder_.encode(as_frame(X)))
+
+
+def posteriors(network, codes):
+    log_joint = network.log_joint(np.ascontiguousarray(codes))
+    joint = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+    return joint / joint.sum(axis=1, keepdims=True)
 
 
 def with_unknown_codes(model):

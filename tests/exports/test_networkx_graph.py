@@ -24,11 +24,11 @@ def test_graph_holds_the_network(clf):
     assert set(graph) == {"class", *names}
     assert graph.nodes["class"]["kind"] == "class"
     assert graph.nodes["class"]["values"] == ["0", "1", "2"]
-    np.testing.assert_allclose(graph.nodes["class"]["cpt"], np.exp(clf.network_.log_prior))
+    np.testing.assert_allclose(graph.nodes["class"]["cpt"], np.exp(clf.description_.log_prior))
     for feature, name in enumerate(names):
         node, parent = graph.nodes[name], clf.parents_[feature]
         assert node["values"] == clf.encoder_.value_labels(feature)
-        np.testing.assert_array_equal(node["cpt"], clf.network_.cpt(feature))
+        np.testing.assert_array_equal(node["cpt"], clf.description_.cpt(feature))
         assert set(graph.predecessors(name)) == {"class"} | ({names[parent]} if parent >= 0 else set())
         if parent >= 0:
             assert graph.edges[names[parent], name]["probability"] == clf.parent_probabilities_[feature, parent]
@@ -54,7 +54,7 @@ def test_lines_are_groups_of_values_if_these_are_grouped():
     assert height["given"][1] == "23 to 26"
     groups = graph.edges["height", "town"]["groups"]
     assert len(groups) == len(height["values"])
-    np.testing.assert_array_equal(np.array(town["cpt"])[groups], clf.network_.cpt(2))
+    np.testing.assert_array_equal(np.array(town["cpt"])[groups], clf.description_.cpt(2))
     assert "groups" not in graph.edges["class", "town"]
     read = nx.read_graphml(io.BytesIO(to_graphml(clf).encode()))
     assert set(read.edges["height", "town"]) == {"probability"}

@@ -115,7 +115,7 @@ _EVERYTHING = {"parent_dropout": 0.2, "ridge": 0.3, "smoothness": 0.05, "shrinka
 _MIXED: dict[str, Callable[[], Any]] = {
     "default": lambda: _single(),
     "default, seed 4": lambda: TANClassifier(random_state=4),
-    "preset main effects": lambda: _of(PRESETS["main effects"]),
+    "penalised, no parents": lambda: _single("none", PenalisedLikelihood(1.0, 1.0)),
     "preset tree": lambda: _of(PRESETS["tree"]),
     "preset tree, calibrated": lambda: _of(PRESETS["tree"], calibrate=True),
     "preset margin": lambda: _of(PRESETS["margin"]),

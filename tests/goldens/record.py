@@ -23,10 +23,12 @@ def main() -> None:
         print(f"{len(found)} cases written to {RECORDED}")
         return
     with np.load(RECORDED) as recorded:
-        differing = [name for name in NAMES if not np.array_equal(found[name], recorded[name])]
+        known = [name for name in NAMES if name in recorded]
+        differing = [name for name in known if not np.array_equal(found[name], recorded[name])]
         for name in differing:
             print(f"{name}: differs by up to {np.abs(found[name] - recorded[name]).max():.2g}")
-    print(f"{len(NAMES) - len(differing)} of {len(NAMES)} cases are equal to the last bit")
+        print(f"{len(known) - len(differing)} of {len(NAMES)} cases are equal to the last bit")
+        print(f"not recorded yet: {', '.join(set(NAMES) - set(known)) or 'none'}")
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def names_of(calls):
 
 def test_a_default_fit_counts_once_for_each_set_of_rows(counted, merged):
     clf = TANClassifier(random_state=0).fit(*shifted_rows(300))
-    assert clf.choice_["tried"] == ["main effects", "tree"]
+    assert clf.choice_["tried"] == ["tree"]
     assert clf.options_["structure"] == ChowLiu(RESIDUAL)
     # Strengths are chosen on three folds of all rows, then recipes on three parts, and all rows come last.
     assert names_of(counted) == {RESIDUAL: 3 + 3 + 1}

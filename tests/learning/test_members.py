@@ -241,9 +241,7 @@ def test_what_the_presets_are():
     assert TREE_PARAMETERS["penalised"] == PenalisedLikelihood()
     assert TREE_PARAMETERS["margin"].loss == Hybrid(100.0, 10.0, 1.0)
     assert TREE_PARAMETERS["wide margin"].loss == Hybrid(100.0, 30.0, 1.0)
-    assert list(ENSEMBLE_PRESETS) == ["main effects", "trees", "margin", "wide margin"]
-    alone = IndependentSearches(NoParents(), 1)
-    assert ENSEMBLE_PRESETS["main effects"] == EnsembleRecipe(alone, PenalisedLikelihood(), is_joint=True)
+    assert list(ENSEMBLE_PRESETS) == ["trees", "margin", "wide margin"]
     assert ENSEMBLE_PRESETS["trees"].members == DisjointTrees(3, "residual")
     assert ENSEMBLE_PRESETS["trees"].parameters == PenalisedLikelihood()
     for name in ("margin", "wide margin"):
@@ -293,7 +291,7 @@ def test_members_that_search(make, training):
 @pytest.mark.parametrize("training", ["auto", "joint", "separate"])
 def test_members_that_search_with_penalties(training):
     found = ensemble_recipes_for(IndependentSearches(n_members=3), PENALISED, training)
-    assert list(found) == ["main effects", "tree"]
+    assert list(found) == ["tree"]
     for name, recipe in found.items():
         members = IndependentSearches(PRESETS[name].structure, 3)
         assert recipe == EnsembleRecipe(members, PENALISED, training == "joint")

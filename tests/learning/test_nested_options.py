@@ -431,9 +431,9 @@ def test_a_choice_of_recipes_can_be_changed_without_changing_the_presets():
         [list(each) for each in (PRESETS, TREE_PARAMETERS, ENSEMBLE_PRESETS)]
         == before
         == [
-            ["main effects", "tree", "margin", "wide margin"],
+            ["tree", "margin", "wide margin"],
             ["penalised", "margin", "wide margin"],
-            ["main effects", "trees", "margin", "wide margin"],
+            ["trees", "margin", "wide margin"],
         ]
     )
 

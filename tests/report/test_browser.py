@@ -187,7 +187,7 @@ def test_tables_are_those_of_the_network(browser, reports, tmp_path):
         shown = browser.run(
             "return [...document.querySelectorAll('#table-charts .js-plotly-plot')].map((p) => p.data[0].z)"
         )
-        cpt = clf.network_.cpt(feature)
+        cpt = clf.description_.cpt(feature)
         expected = np.moveaxis(cpt, 2, 0) if feature == 3 else np.moveaxis(cpt, 2, 1)
         np.testing.assert_allclose(shown, expected, atol=1e-4)
     browser.assert_quiet()
@@ -201,7 +201,7 @@ def test_groups_of_a_parents_values(browser, tmp_path):
     for feature in (1, 2, 3, 4):
         browser.choose("#table-feature", feature)
         shown = browser.run(f"return {plots}.map((p) => p.data[0].z)")
-        np.testing.assert_allclose(shown, np.moveaxis(clf.network_.cpt(feature, grouped=True), 2, 0), atol=1e-4)
+        np.testing.assert_allclose(shown, np.moveaxis(clf.description_.cpt(feature, grouped=True), 2, 0), atol=1e-4)
         parent = int(clf.parents_[feature])
         lines = browser.run(f"return {plots}[0].layout.yaxis.ticktext")
         expected = clf.encoder_.value_labels(parent, clf.network_.groups_of(parent))
@@ -237,7 +237,7 @@ def test_two_parents(browser, tmp_path):
     browser.choose("#table-feature", 3)
     assert browser.find("#table-title").text == "x3 given x0 and x2 and the class"
     tables = "return [...document.querySelectorAll('#table-charts .js-plotly-plot')].map((p) => p.data[0].z)"
-    np.testing.assert_allclose(browser.run(tables), np.moveaxis(clf.network_.cpt(3), 2, 0), atol=1e-4)
+    np.testing.assert_allclose(browser.run(tables), np.moveaxis(clf.description_.cpt(3), 2, 0), atol=1e-4)
     assert browser.count("#network-view .edge.second") == int((clf.network_.extra_parents[:, 1] >= 0).sum())
     assert browser.count("#path-view .edge") == 1 + 1 + 2 + 2
     browser.choose("#path-feature", 2)

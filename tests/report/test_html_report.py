@@ -81,7 +81,7 @@ class TestPage:
         network = data_of(write_report(fitted, tmp_path / "r.html"))["network"]
         flat = unpack(network["tables"])
         for feature, start in enumerate(network["table_start"]):
-            cpt = fitted.network_.cpt(feature)
+            cpt = fitted.description_.cpt(feature)
             np.testing.assert_allclose(flat[start : start + cpt.size], cpt.ravel(), atol=1e-5)
         np.testing.assert_allclose(sum(network["prior"]), 1.0, atol=1e-5)
         assert network["parents"] == fitted.parents_.tolist()
@@ -91,7 +91,7 @@ class TestPage:
         path = write_report(clf, tmp_path / "r.html")
         data, flat = data_of(path), unpack(data_of(path)["network"]["tables"])
         for feature, start in enumerate(data["network"]["table_start"]):
-            cpt = clf.network_.cpt(feature, grouped=True)
+            cpt = clf.description_.cpt(feature, grouped=True)
             np.testing.assert_allclose(flat[start : start + cpt.size], cpt.ravel(), atol=1e-5)
         assert len(flat) == clf.network_.layout.size < clf.network_.expanded.layout.size / 3
         groups = data["network"]["groups"]
@@ -118,7 +118,7 @@ class TestPage:
         monkeypatch.setattr("tanager.report.payload._MOST_CELLS", 40)
         clf = TANClassifier([-1, 0, 0, 2], parameters="ml").fit(*iris)
         network = data_of(write_report(clf, tmp_path / "r.html"))["network"]
-        sizes = np.array([clf.network_.cpt(i).size for i in range(4)])
+        sizes = np.array([clf.description_.cpt(i).size for i in range(4)])
         is_kept = np.array(network["table_start"]) >= 0
         assert 0 < is_kept.sum() < 4
         assert sizes[is_kept].max() <= sizes[~is_kept].min()
@@ -126,7 +126,7 @@ class TestPage:
         for feature in np.flatnonzero(is_kept):
             start = network["table_start"][feature]
             np.testing.assert_allclose(
-                flat[start : start + sizes[feature]], clf.network_.cpt(feature).ravel(), atol=1e-5
+                flat[start : start + sizes[feature]], clf.description_.cpt(feature).ravel(), atol=1e-5
             )
 
     def test_text_of_the_user_is_escaped(self, tmp_path):

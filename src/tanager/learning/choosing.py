@@ -94,9 +94,7 @@ def choose(
         "auto" calibrates if rows are held out for a choice anyway.
     """
     first = next(iter(recipes))
-    if len(recipes) == 1 and calibrate is not True:
-        return Choice(first)
-    if not parts_of(recipes[first]):
+    if (first == GIVEN and calibrate is not True) or not parts_of(recipes[first]):
         return Choice(first)
     trials = []
     for trial in try_recipes(recipes, learn, parts_of):

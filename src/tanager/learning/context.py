@@ -81,7 +81,7 @@ class Rows(NamedTuple):
         codes, y = self.codes[order], self.y[order]
         is_first = np.ones(len(y), np.bool_)
         is_first[1:] = (y[1:] != y[:-1]) | (codes[1:] != codes[:-1]).any(axis=1)
-        weight = np.bincount(np.cumsum(is_first) - 1, self.full_weight()[order])
+        weight = np.bincount(np.cumsum(is_first) - 1, self.full_weight()[order]).astype(np.float64)
         return self._replace(codes=codes[is_first], y=y[is_first], weight=weight)
 
 

@@ -25,7 +25,7 @@ from tanager.learning.recipes import (
     as_structure,
     recipes_for,
 )
-from tanager.learning.structures import FixedParents, GivenSpace, NoParents, Structure
+from tanager.learning.structures import FixedParents, GivenSpace, Structure
 from tanager.losses import Hybrid
 from tanager.model import PAIR_SCORES, Layout, ParentDistribution
 from tanager.structure import ParentSets, maximum_arborescence
@@ -274,7 +274,6 @@ TREE_PARAMETERS: Mapping[str, Any] = {
 """Parameters that are tried for given members; docs/defaults.md has what each is for."""
 
 ENSEMBLE_PRESETS: Mapping[str, EnsembleRecipe] = {
-    "main effects": EnsembleRecipe(IndependentSearches(NoParents(), 1), PenalisedLikelihood(), is_joint=True),
     "trees": EnsembleRecipe(DisjointTrees(3, RESIDUAL), PenalisedLikelihood(), is_joint=True),
     "margin": EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS["margin"], is_joint=True),
     "wide margin": EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS["wide margin"], is_joint=True),

@@ -157,7 +157,6 @@ _FREE = Free(candidates="mixed")
 _SEARCH: dict[str, Any] = {"structure_learning_rate": 0.03, "smoothness": 0.03}
 
 PRESETS: Mapping[str, Recipe] = {
-    "main effects": Recipe(NoParents(), PenalisedLikelihood()),
     "tree": Recipe(ChowLiu(RESIDUAL), PenalisedLikelihood()),
     "margin": Recipe(
         _FREE,
@@ -197,7 +196,7 @@ def recipes_for(structure: Any, parameters: Any) -> dict[str, Recipe]:
     if is_open == (False, False):
         return {GIVEN: Recipe(structure, parameters)}
     if as_parameters(parameters).is_fine:
-        return {"main effects": Recipe(NoParents(), parameters), "tree": Recipe(ChowLiu(RESIDUAL), parameters)}
+        return {"tree": Recipe(ChowLiu(RESIDUAL), parameters)}
     if as_parameters(parameters).needs_fixed:
         return {"none": Recipe(NoParents(), parameters), "chow-liu": Recipe(ChowLiu(), parameters)}
     return {"free": Recipe(_FREE, parameters), "none": Recipe(NoParents(), parameters)}
