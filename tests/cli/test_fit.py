@@ -55,8 +55,8 @@ def test_prints_columns_and_errors_and_saves_a_model(call, flowers, out):
     assert [score["name"] for score in told["errors"]][-1] == "learned"
     # No structure was given, so it was chosen.
     choice = load(out).choice_
-    assert len(choice["tried"]) > 1
-    assert f"chose preset {choice['preset']!r} out of {len(choice['tried'])};" in shown
+    assert choice["tried"]
+    assert f"preset {choice['preset']!r};" in shown
     assert [column["kind"] for column in told["columns"]] == ["number"] * 4 + ["category", "target"]
 
 

@@ -31,6 +31,7 @@ from tanager.cli.options import (
 from tanager.cli.training_data import TrainingData, read_training_data
 from tanager.estimators import TANClassifier
 from tanager.learning import AUTO
+from tanager.learning.recipes import GIVEN
 
 _SHOWN_COLUMNS = 30
 _OTHER_WIDTH = 38  # of everything but names and examples in the printed table of columns
@@ -243,9 +244,12 @@ def _say(console: Console, message: str) -> None:
 
 
 def _chosen(classifier: Any) -> str:
-    """The chosen preset, if several were tried."""
+    """The preset, if no recipe was given."""
     choice = classifier.choice_
-    return f"chose preset {choice['preset']!r} out of {len(choice['tried'])}; " if len(choice["tried"]) > 1 else ""
+    if not choice["tried"] or choice["preset"] == GIVEN:
+        return ""
+    among = f" out of {len(choice['tried'])}" if len(choice["tried"]) > 1 else ""
+    return f"preset {choice['preset']!r}{among}; "
 
 
 def _size(classifier: Any) -> str:
