@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,15 +23,16 @@ _INTRODUCTION = """\
 
 Classifiers with their defaults. Data sets: {n_tables}. Written by `python -m benchmarks.tables` (`TANAGER_DATA` names
 the folder with the data). Results with tuned options are in [beyond-results.md](beyond-results.md), times of single
-operations in [benchmarks.md](benchmarks.md). The defaults of `TANClassifier` and `TANEnsembleClassifier` were chosen on
-the training rows of these data sets."""
+operations in [benchmarks.md](benchmarks.md). The defaults of `TANClassifier` and `TANEnsembleClassifier` were developed
+on rows of the tables of KEEL, from australian on ([defaults.md](defaults.md)): these prove nothing for other data
+sets."""
 
 _PROTOCOL = f"""\
 ## How it was measured
 
 * letter, satimage (first fold), usps and mnist: the paper's codes, given as numbers, and the paper's split. adult and
-  kddcup99: their own split. The others: a third of the rows, drawn once and stratified by class, are test rows. Words
-  are pandas categories, and a question mark is a missing cell. The codes of usps and mnist were made, as in the paper,
+  kddcup99: their own split. Data sets of fewer than 2,000 rows: five-fold cross-validation. The others: a third of the
+  rows are test rows. Both are drawn once and stratified by class. Words are pandas categories, and a question mark is a missing cell. The codes of usps and mnist were made, as in the paper,
   from rows that include some of the test rows here, for all methods alike.
 * The error is in per cent of the test rows, with its binomial standard error. An error is "within one standard error of
   the lowest" if it exceeds the lowest by no more than the standard error of the lowest.
@@ -158,22 +160,42 @@ def _rankings(outcomes: Outcomes, methods: Sequence[str]) -> dict[str, Ranking]:
 
 def _in_pairs(outcomes: Outcomes, methods: Sequence[str]) -> list[str]:
     """The two classifiers of this library against each of the others."""
-    rows = [_pairs(outcomes, own, methods) for own in _OWN if own in methods]
-    if not rows:
+    present = [own for own in _OWN if own in methods]
+    if not present:
         return []
+    head = ["", *(METHODS[method].title for method in methods)]
     return [
         "In pairs: the number of data sets, of those that both have finished, with a lower / equal / higher error.",
-        _markdown(["", *(METHODS[method].title for method in methods)], rows),
+        _markdown(head, [_pairs(outcomes, own, methods, lambda *_: 0.0) for own in present]),
+        "The same, where errors that differ by no more than two standard errors of their difference count as equal.",
+        _markdown(head, [_pairs(outcomes, own, methods, _two_errors) for own in present]),
+        "The same for log-loss, any difference counting.",
+        _markdown(head, [_pairs(outcomes, own, methods, lambda *_: 0.0, lambda it: it.log_loss) for own in present]),
     ]
 
 
-def _pairs(outcomes: Outcomes, own: str, methods: Sequence[str]) -> list[str]:
-    """How often a method has a lower, an equal and a higher error than each other."""
+def _two_errors(one: Result, other: Result) -> float:
+    """Two standard errors of the difference of two errors, in per cent."""
+    return 2.0 * math.hypot(one.standard_error, other.standard_error)
+
+
+def _pairs(
+    outcomes: Outcomes,
+    own: str,
+    methods: Sequence[str],
+    slack: Callable[[Result, Result], float],
+    value: _Value = lambda result: result.error,
+) -> list[str]:
+    """How often a method has a lower, an equal and a higher value than each other, by more than the slack."""
     cells = []
     for rival in methods:
-        both = [outcomes[table] for table in finished(outcomes, [own, rival])]
-        surplus = [of[own].n_wrong - of[rival].n_wrong for of in both]
-        counts = (sum(it < 0 for it in surplus), sum(it == 0 for it in surplus), sum(it > 0 for it in surplus))
+        both = [(outcomes[table][own], outcomes[table][rival]) for table in finished(outcomes, [own, rival])]
+        surplus = [(value(one) - value(other), slack(one, other)) for one, other in both]
+        counts = (
+            sum(it < -allowed for it, allowed in surplus),
+            sum(abs(it) <= allowed for it, allowed in surplus),
+            sum(it > allowed for it, allowed in surplus),
+        )
         cells.append("" if rival == own else " / ".join(map(str, counts)))
     return [METHODS[own].title, *cells]
 
