@@ -32,8 +32,9 @@ _PROTOCOL = f"""\
 
 * letter, satimage (first fold), usps and mnist: the paper's codes, given as numbers, and the paper's split. adult and
   kddcup99: their own split. Data sets of fewer than 2,000 rows: five-fold cross-validation. The others: a third of the
-  rows are test rows. Both are drawn once and stratified by class. Words are pandas categories, and a question mark is a missing cell. The codes of usps and mnist were made, as in the paper,
-  from rows that include some of the test rows here, for all methods alike.
+  rows are test rows. Both are drawn once and stratified by class. Words are pandas categories, and a question mark is
+  a missing cell. The codes of usps and mnist were made, as in the paper, from rows that include some of the test rows
+  here, for all methods alike.
 * The error is in per cent of the test rows, with its binomial standard error. An error is "within one standard error of
   the lowest" if it exceeds the lowest by no more than the standard error of the lowest.
 * Log-loss: the mean of -ln of the probability of the true class; probabilities below {SMALLEST_PROBABILITY:g} count as
