@@ -17,7 +17,7 @@ import numpy as np
 from tanager._options import NotKept, Options, ShortNames, check_choice, check_count, check_number, check_pair
 from tanager._threads import Crew
 from tanager._types import FloatArray
-from tanager.learning.context import Context
+from tanager.learning.context import Context, Rows
 from tanager.learning.structures import Forest
 from tanager.losses import LOSSES, Loss
 from tanager.model import (
@@ -101,6 +101,9 @@ class Parameters(Protocol):
     def training_bytes(self, layout: Layout) -> int:
         """Memory of the CPTs while they are learned."""
 
+    def row_bytes(self, rows: Rows) -> int:
+        """Memory that rows take while parameters are learned, beyond their codes."""
+
     def groups(self, context: Context) -> Groups | None:
         """Groups of values for where features are parents, if the CPTs are to have them."""
 
@@ -125,6 +128,10 @@ class ParameterOptions(Options):
     def sized(self, n_rows: float) -> Self:
         """Nothing depends on the number of rows."""
         return self
+
+    def row_bytes(self, rows: Rows) -> int:
+        """Rows are learned from as they are."""
+        return 0
 
     def groups(self, context: Context) -> Groups | None:
         """Values of parents stay apart."""

@@ -110,6 +110,10 @@ class PenalisedLikelihood(ParameterOptions):
         """Memory of the effects, their gradients and the steps that are remembered."""
         return 20 * 8 * layout.size
 
+    def row_bytes(self, rows: Rows) -> int:
+        """Memory of the merged rows, of their columns, once for Python and once for the core, and of residuals."""
+        return len(rows.y) * (12 * len(rows.cards) + 8 * rows.n_classes + 200)
+
     def groups(self, context: Context) -> Groups:
         """Groups of values for where features are parents."""
         return context.groups(self.max_groups)

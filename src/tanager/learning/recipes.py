@@ -130,7 +130,7 @@ class Recipe(Options):
         space = as_structure(self.structure).space(context, np.random.default_rng(0))
         parameters = as_parameters(self.parameters)
         layout = make_layout(space, context.rows.cards, context.rows.n_classes, groups=parameters.groups(context))
-        return int(parameters.training_bytes(layout))
+        return int(parameters.training_bytes(layout)) + int(parameters.row_bytes(context.rows))
 
     def used(self, n_rows: float) -> Recipe:
         """The recipe as values, with all that depends on the number of rows decided."""

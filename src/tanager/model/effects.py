@@ -101,10 +101,11 @@ class Effects:
                 f"feature {values.argmax()} has {values.max():,} values, more than the {_MOST_VALUES:,} that effects "
                 "can have: lower max_categories"
             )
-        known = np.minimum(codes, values).T
-        extended = [np.append(groups.of(i), groups.cards[i]) for i in range(n_features)]
-        grouped = np.stack([each[column] for each, column in zip(extended, known, strict=True)])
-        self._columns = np.concatenate([known, grouped]).astype(np.uint16)
+        self._columns = np.empty((2 * n_features, len(codes)), np.uint16)
+        for i in range(n_features):
+            np.minimum(codes[:, i], values[i], out=self._columns[i], casting="unsafe")
+            of_value = np.append(groups.of(i), groups.cards[i]).astype(np.uint16)
+            np.take(of_value, self._columns[i], out=self._columns[n_features + i])
         self._cards = np.concatenate([values, groups.cards]) + 1
         of_groups = [_n_ordered_groups(groups.of(i), int(n)) for i, n in enumerate(n_ordered)]
         self._n_ordered = np.concatenate([n_ordered, of_groups]).astype(np.int64)
@@ -209,11 +210,8 @@ class Effects:
     def _edges(self) -> FloatArray:
         """Weight of the difference between each value of a column and the next: none where they are not in order."""
         first = np.concatenate([[0], np.cumsum(self._cards)])
-        counts = np.bincount(
-            (self._columns + first[:-1, None]).ravel(),
-            np.broadcast_to(self._weight, self._columns.shape).ravel(),
-            minlength=first[-1],
-        )
+        sizes = zip(self._columns, self._cards.tolist(), strict=True)
+        counts = np.concatenate([np.bincount(column, self._weight, minlength=card) for column, card in sizes])
         value = np.arange(first[-1]) - np.repeat(first[:-1], self._cards)
         n_ordered, cards = np.repeat(self._n_ordered, self._cards), np.repeat(self._cards, self._cards)
         is_heavy = (counts > _HEAVY * self._weight.sum()) & (value < n_ordered)
