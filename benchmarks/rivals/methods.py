@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 from benchmarks import peers
 from benchmarks.rivals.codes import CODING, Codes
 from benchmarks.rivals.pyagrum_tan import PyAgrumTAN
-from benchmarks.rivals.wrapped import OnCodes, OnText
+from benchmarks.rivals.wrapped import OnCodes, OnNumbers, OnText
 from tanager import Counts, TANClassifier, TANEnsembleClassifier
 
 
@@ -54,7 +54,7 @@ def _logistic() -> Any:
 def _explainable() -> Any:
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    return ExplainableBoostingClassifier(n_jobs=1)
+    return OnNumbers(ExplainableBoostingClassifier(n_jobs=1))
 
 
 def _catboost() -> Any:

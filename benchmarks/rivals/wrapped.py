@@ -51,3 +51,22 @@ class OnCodes(Wrapped):
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
         """Probabilities of the classes."""
         return self.model.predict_proba(self.codes_.transform(X))
+
+
+class OnNumbers(Wrapped):
+    """Explainable boosting, which turns classes that are floating-point numbers into text."""
+
+    def fit(self, X: pd.DataFrame, y: pd.Series) -> Self:
+        """Fit to the numbers of the classes."""
+        self.names_, numbers = np.unique(y.to_numpy(), return_inverse=True)
+        self.model.fit(X, numbers)
+        return self
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        """Probabilities of the classes."""
+        return self.model.predict_proba(X)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Classes in the order of the probabilities."""
+        return self.names_
