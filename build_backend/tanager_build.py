@@ -1,7 +1,8 @@
 """Build backend: scikit-build-core, with a C++ compiler from the package index where the machine has none.
 
 Where neither ``CXX`` is set nor a compiler is on the path, ``ziglang`` joins the build requirements and its ``zig c++``
-compiles the core, which takes a few minutes instead of one.
+compiles the core; ``TANAGER_ZIG=1`` asks for that on any machine, such as one with an old compiler. On Windows the core
+is compiled by the Clang of Visual Studio.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -31,6 +33,9 @@ def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
     return _with_compiler(_build.get_requires_for_build_editable(config_settings))
 
 
+# Metadata need no compiler, so that dependencies are found, or missed, before anything is compiled.
+prepare_metadata_for_build_wheel = _build.prepare_metadata_for_build_wheel
+prepare_metadata_for_build_editable = _build.prepare_metadata_for_build_editable
 get_requires_for_build_sdist = _build.get_requires_for_build_sdist
 build_sdist = _build.build_sdist
 
@@ -52,7 +57,9 @@ def _with_compiler(requirements: list[str]) -> list[str]:
 
 
 def _needs_zig() -> bool:
-    """Whether there is no C++ compiler that CMake would find."""
+    """Whether zig is asked for, or there is no C++ compiler that CMake would find."""
+    if os.environ.get("TANAGER_ZIG") == "1":
+        return True
     if os.environ.get("CXX") or platform.system() == "Windows":
         return False
     return not any(map(shutil.which, ("c++", "g++", "clang++")))
@@ -60,22 +67,27 @@ def _needs_zig() -> bool:
 
 @contextmanager
 def _compiler() -> Iterator[None]:
-    """Point CMake to zig where there is no other compiler, and say so, since it takes its time."""
-    if not _needs_zig():
+    """Point CMake to the compiler, where it would not find the right one by itself."""
+    before = dict(os.environ)
+    if _needs_zig():
+        zig = shlex.quote(str(_find_zig()))
+        os.environ["CXX"], os.environ["CC"] = f"{zig} c++", f"{zig} cc"
+    elif platform.system() == "Windows" and not os.environ.get("CXX"):
+        os.environ.setdefault("CMAKE_GENERATOR_TOOLSET", "ClangCL")
+    try:
         yield
-        return
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _find_zig() -> Path:
+    """The program of the package ziglang."""
     found = importlib.util.find_spec("ziglang")
     if found is None or found.origin is None:
         sys.exit(
             "tanager: there is no C++ compiler (c++, g++ or clang++) on the path, and the package ziglang, which has "
-            "one, is not installed. Install a compiler of your system, or pip install ziglang."
+            "one, is not installed: install a compiler of your system, or pip install ziglang."
         )
-    print(
-        "tanager: there is no C++ compiler here, so zig's compiles the core; this takes some minutes", file=sys.stderr
-    )
-    zig = Path(found.origin).with_name("zig")
-    os.environ["CXX"], os.environ["CC"] = f"{zig} c++", f"{zig} cc"
-    try:
-        yield
-    finally:
-        del os.environ["CXX"], os.environ["CC"]
+    print("tanager: zig compiles the core, which takes some minutes", file=sys.stderr)
+    return Path(found.origin).with_name("zig")

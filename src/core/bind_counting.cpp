@@ -31,9 +31,13 @@ void bind_counting(nb::module_& m) {
             const auto weights = view<const double>(weight, "weight", x.columns);
             const auto sizes = view<const Index>(cards, "cards", x.rows);
             const auto out = matrix<double>(information, "information", x.rows, x.rows);
+            require(n_classes >= 1, "n_classes must be at least 1");
+            require(sizes.size >= 1, "cards must not be empty");
             require_range(lo, hi, x.rows);
             require_below(labels, n_classes, "y");
-            for (const Index card : sizes) require(card >= 1, "cards must be at least 1");
+            for (const Index card : sizes)
+                require(card >= 1 && cpt_size(card, card, n_classes) >= 0,
+                        "cards must be from 1 to what memory can hold");
             nb::gil_scoped_release release;
             pair_information(lo, hi, x, labels, weights, sizes, n_classes, out);
         },

@@ -69,6 +69,7 @@ class BoundEffects {
         const auto entries = theta_of(theta);
         const auto strengths = penalties_of(penalties);
         const auto out = view<double>(gradient, "gradient", effects_->n_entries());
+        const OnlyCall only(is_running_, "an object");
         nb::gil_scoped_release release;
         return effects_->loss(entries, {strengths.data(), static_cast<Index>(strengths.size())}, out);
     }
@@ -76,6 +77,7 @@ class BoundEffects {
     void probabilities(nb::handle theta, nb::handle out) {
         const auto entries = theta_of(theta);
         const auto rows = matrix<double>(out, "out", effects_->n_rows(), effects_->n_classes());
+        const OnlyCall only(is_running_, "an object");
         nb::gil_scoped_release release;
         effects_->probabilities(entries, rows);
     }
@@ -84,6 +86,7 @@ class BoundEffects {
         const auto entries = theta_of(theta);
         const auto strengths = penalties_of(penalties);
         const auto diagonal = view<double>(out, "out", effects_->n_entries());
+        const OnlyCall only(is_running_, "an object");
         nb::gil_scoped_release release;
         effects_->curvature(entries, diagonal);
         effects_->add_penalty_curvature({strengths.data(), static_cast<Index>(strengths.size())}, diagonal);
@@ -95,6 +98,7 @@ class BoundEffects {
         require(most_steps >= 0, "most_steps must not be negative");
         require(tolerance >= 0.0, "tolerance must not be negative");
         const View<const Penalty> held{strengths.data(), static_cast<Index>(strengths.size())};
+        const OnlyCall only(is_running_, "an object");
         Minimum found;
         {
             nb::gil_scoped_release release;
@@ -145,6 +149,7 @@ class BoundEffects {
     }
 
     std::unique_ptr<Effects> effects_;
+    bool is_running_ = false;
 };
 
 }  // namespace

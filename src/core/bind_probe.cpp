@@ -25,6 +25,7 @@ void bind_probe(nb::module_& m) {
         "multiply_add",
         [](nb::handle values, Index n_passes) {
             const auto numbers = view<float>(values, "values");
+            require(n_passes >= 0 && n_passes <= (Index{1} << 40), "n_passes must be from 0 to 2^40");
             nb::gil_scoped_release release;
             multiply_add(numbers, n_passes);
         },

@@ -112,7 +112,8 @@ class BoundTrainer {
         for (const Index card : cpts_.cards) require(card < (Index{1} << 31), "cards must fit 32 bits");
         const auto of_pairs = matrix<const Index>(pairs, "pairs", -1, 2);
         n_features_ = cpts_.n_columns() - of_pairs.rows;
-        require(n_features_ >= 1 && n_members >= 1 && cpts_.n_slots() == n_members * n_features_,
+        require(n_features_ >= 1 && n_members >= 1 && n_members <= cpts_.n_slots() &&
+                    cpts_.n_slots() == n_members * n_features_,
                 "cpts must have a slot for each feature of each member");
         for (Index p = 0; p < of_pairs.rows; ++p)
             require(of_pairs(p, 0) >= 0 && of_pairs(p, 0) < n_features_ && of_pairs(p, 1) >= 0 &&
@@ -154,12 +155,7 @@ class BoundTrainer {
         if (uses_dropout_) epoch.uniform = matrix<const double>(uniform, "uniform", n_steps, cpts_.n_slots());
         const Callbacks called = wrap(callbacks);
         require(!calls_loss_ || called.loss, "callbacks must have a loss");
-        require(!is_running_, "run must not be called by what it calls, or twice at a time");
-        struct Running {
-            bool& flag;
-            explicit Running(bool& is_running) : flag(is_running) { flag = true; }
-            ~Running() { flag = false; }
-        } running(is_running_);
+        const OnlyCall only(is_running_, "run");
         LossValue value{};
         {
             nb::gil_scoped_release release;

@@ -44,9 +44,9 @@ auto array_of(nb::handle object, const char* name, Index dimensions) {
     require(array.dtype() == nb::dtype<Value>(), name, " has the wrong type of numbers");
     require(static_cast<Index>(array.ndim()) == dimensions, name, " must have ", dimensions, " dimension(s)");
     Index stride = 1;
-    for (Index d = dimensions - 1; d >= 0; --d) {
+    for (Index d = dimensions - 1; d >= 0 && array.size() > 0; --d) {
         const auto at = static_cast<std::size_t>(d);
-        require(array.shape(at) <= 1 || array.stride(at) == stride || array.size() == 0, name, " must be C-contiguous");
+        require(array.shape(at) <= 1 || array.stride(at) == stride, name, " must be C-contiguous");
         stride *= static_cast<Index>(array.shape(at));
     }
     require(reinterpret_cast<std::uintptr_t>(array.data()) % alignof(Value) == 0, name, " must be aligned");
@@ -117,10 +117,11 @@ inline nb::tuple tuple_of(nb::handle object, const char* name, std::size_t size)
 
 // The number of entries of a CPT; -1 where it is beyond what an array can have.
 inline Index cpt_size(Index card_parent, Index card, Index n_classes) {
+    constexpr Index most = Index{1} << 40;  // more than memory can hold
     Index size = 0;
     const bool is_beyond =
         __builtin_mul_overflow(card_parent, card, &size) || __builtin_mul_overflow(size, n_classes, &size);
-    return is_beyond ? -1 : size;
+    return is_beyond || size > most ? -1 : size;
 }
 
 // The arrays of tanager._types.Cpts, of lengths that fit together; their entries are not checked.
@@ -151,6 +152,22 @@ inline Cpts cpts_of(nb::handle object, Index n_classes) {
                     "offset does not fit the sizes of the CPTs");
     return cpts;
 }
+
+// The only call of an object that runs, for as long as this lives; others are refused, since the interpreter lock,
+// which keeps threads apart, is not held by a call that computes.
+class OnlyCall {
+ public:
+    OnlyCall(bool& is_running, const char* name) : is_running_(is_running) {
+        require(!is_running, name, " must not be called by what it calls, or twice at a time");
+        is_running_ = true;
+    }
+    ~OnlyCall() { is_running_ = false; }
+    OnlyCall(const OnlyCall&) = delete;
+    OnlyCall& operator=(const OnlyCall&) = delete;
+
+ private:
+    bool& is_running_;
+};
 
 // A range of items that a thread works on.
 inline void require_range(Index lo, Index hi, Index size) {

@@ -91,7 +91,10 @@ void pair_information(Index lo, Index hi, const Codes& columns, View<const Index
             });
         for (Index i = lo; i < hi; ++i) {
             const auto* x_i = x + i * n_rows;
-            for (Index n = 0; n < n_rows; ++n) with_class[n] = static_cast<Index>(x_i[n]) * n_classes + y[n];
+            for (Index n = 0; n < n_rows; ++n) {
+                const bool is_known = static_cast<std::uint64_t>(x_i[n]) < static_cast<std::uint64_t>(cards[i]);
+                with_class[n] = is_known ? static_cast<Index>(x_i[n]) * n_classes + y[n] : 0;
+            }
             for (Index j = 0; j < i; ++j) {
                 const auto* x_j = x + j * n_rows;
                 const Index stride = cards[i] * n_classes, size = cards[j] * stride;

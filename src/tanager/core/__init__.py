@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,11 @@ def _load() -> tuple[str, ModuleType]:
             "tanager's compiled core is missing or was built for another Python: install tanager again, "
             "with `pip install .` in a source tree"
         ) from error
+    if not allowed:
+        raise ImportError(
+            "tanager needs a processor with level v2 of x86-64 (SSE4.2 and POPCNT, which most have had since 2009), "
+            "and this one does not have it"
+        )
     wanted = os.environ.get("TANAGER_LEVEL")
     if wanted is not None:
         if wanted not in allowed:
@@ -54,11 +60,29 @@ def _load() -> tuple[str, ModuleType]:
             return each, _import(f"_core_{each}")
         except ModuleNotFoundError:
             continue
-    raise ImportError(f"tanager was not built for this processor, which has the levels {', '.join(allowed) or 'none'}")
+    raise ImportError(f"tanager was not built for this processor, which has the levels {', '.join(allowed)}")
+
+
+def _newer_source(built: str) -> str | None:
+    """A C++ source that has changed since the core was built, in an editable install, which does not notice."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sources = os.path.join(os.path.dirname(os.path.dirname(here)), "core")
+    if os.path.dirname(os.path.abspath(built)) == here or not os.path.isdir(sources):
+        return None
+    time = os.path.getmtime(built)
+    with os.scandir(sources) as entries:
+        return next((entry.path for entry in entries if entry.stat().st_mtime > time), None)
 
 
 level, _module = _load()
 """The level of instructions in use."""
+
+if "TANAGER_CORE_PATH" not in os.environ and (_newer := _newer_source(str(_module.__file__))) is not None:
+    warnings.warn(
+        f"tanager's compiled core is older than {_newer}: build it again, with make or `pip install --editable .`",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 globals().update({name: value for name, value in vars(_module).items() if not name.startswith("_")})
