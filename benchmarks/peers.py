@@ -11,6 +11,8 @@ _NAMES = {
     "pyagrum": "pyAgrum",
     "lightgbm": "LightGBM",
     "interpret": "interpret",
+    "catboost": "CatBoost",
+    "skbn": "scikit-bayes",
 }
 
 
