@@ -70,6 +70,7 @@ _RANKED: dict[str, _Value] = {
 }
 
 _OWN = ("tan", "ensemble")
+_MOST_TABLES = 0.8  # share of the data sets that a method must have finished to be ranked
 
 
 def write_page(outcomes: Outcomes, path: Path) -> None:
@@ -117,9 +118,9 @@ def _missing(outcomes: Outcomes) -> list[str]:
 
 
 def _ranks(outcomes: Outcomes, methods: Sequence[str], path: Path) -> list[str]:
-    """Mean ranks over the data sets that all methods finished, with the picture, and of methods that finished all."""
-    tables = finished(outcomes, methods)
-    if not tables or len(methods) < 2:
+    """Mean ranks of the methods that finished most data sets, with the picture, and of those that finished all."""
+    methods = [method for method in methods if len(finished(outcomes, [method])) >= _MOST_TABLES * len(outcomes)]
+    if len(methods) < 2 or not finished(outcomes, methods):
         return ["No data set was finished by all methods."]
     picture = path.parent / PICTURE
     picture.parent.mkdir(exist_ok=True)

@@ -36,7 +36,7 @@ class OnText(Wrapped):
         return self.model.predict_proba(self._as_text(X))
 
     def _as_text(self, X: pd.DataFrame) -> pd.DataFrame:
-        return X.assign(**{name: X[name].astype(str) for name in self.words_})
+        return X.assign(**{name: X[name].astype(object).fillna("missing").astype(str) for name in self.words_})
 
 
 class OnCodes(Wrapped):
