@@ -16,9 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._options import ShortNames, changed_params, check_choice, check_count, refuse_not_kept
 from tanager._types import FloatArray, IntArray
 from tanager.data import BINNINGS, FrameEncoder, check_categorical
+from tanager.estimators.deciding import DecidingMixin
 from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.inputs import Encoded, read_rows
 from tanager.estimators.saving import SavingMixin
+from tanager.estimators.weights import check_class_weight
 
 _TRAINING = "GradientDescent(...), an option of parameters"
 
@@ -49,7 +51,7 @@ RENAMED = {
 """For options of earlier versions, where they are now."""
 
 
-class TANBase(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
+class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
     """Base of the classifiers, which say how a fit goes and what the scores of encoded rows are."""
 
     short_names: ClassVar[Mapping[str, ShortNames]] = {}
@@ -60,6 +62,7 @@ class TANBase(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
     max_bins: int | None
     max_categories: int | str | None
     missing: str
+    class_weight: Any
     calibrate: bool | str
     random_state: Any
     n_jobs: int | None
@@ -125,6 +128,7 @@ class TANBase(ExplainingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
         check_categorical(self.categorical_features)
+        check_class_weight(self.class_weight)
         check_random_state(self.random_state)
 
     def _keep(self, encoded: Encoded, learned: Mapping[str, Any]) -> None:

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from tanager.data import mdlp_column_cuts
-from tanager.estimators.inputs import read_classes, read_weights
+from tanager.estimators.inputs import read_classes
+from tanager.estimators.weights import read_weights
 
 
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

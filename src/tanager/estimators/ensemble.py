@@ -34,7 +34,7 @@ from tanager.learning import (
 from tanager.learning.members import Learned
 from tanager.model import LogAverage, Network, average_networks
 
-_SHARED = ("categorical_features", "binning", "max_bins", "max_categories", "missing")
+_SHARED = ("categorical_features", "binning", "max_bins", "max_categories", "missing", "class_weight")
 
 
 class TANEnsembleClassifier(TANBase):
@@ -64,7 +64,8 @@ class TANEnsembleClassifier(TANBase):
     combine : {"log", "probability"}, default="log"
         Average log-probabilities, which makes the prediction one sum of lines of CPTs (those of the same pair of
         features add up to one), or average probabilities.
-    categorical_features, binning, max_bins, max_categories, missing, calibrate, random_state, n_jobs, verbose
+    categorical_features, binning, max_bins, max_categories, missing, class_weight, calibrate, random_state, n_jobs,
+    verbose
         As in `TANClassifier`. With separate training, ``n_jobs`` members are trained at the same time.
 
     Attributes
@@ -108,6 +109,7 @@ class TANEnsembleClassifier(TANBase):
         max_bins: int | None = None,
         max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -122,6 +124,7 @@ class TANEnsembleClassifier(TANBase):
         self.max_bins = max_bins
         self.max_categories = max_categories
         self.missing = missing
+        self.class_weight = class_weight
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from tanager.data import Frame, FrameEncoder, as_frame, make_binning, resolve_categorical
+from tanager.estimators.weights import class_factors, read_weights
 from tanager.learning import Context, Part, Rows, hold_out
 
 _COARSE_CATEGORIES, _FINE_CATEGORIES = 64, 1_000  # values of a category, by default
@@ -21,6 +22,7 @@ class Encoded(NamedTuple):
     """Training rows as codes, and what was learned to encode them."""
 
     rows: Rows
+    sample_weight: NDArray[np.float64] | None  # of the rows, without the weights of their classes
     classes: NDArray[Any]
     encoder: FrameEncoder
     feature_names: NDArray[Any] | None  # only if X has column names that are all text
@@ -34,7 +36,9 @@ class TrainingData:
         self._estimator, self._n_threads = estimator, n_threads
         self._frame = read_rows(scratch, X, y, reset=True)
         self._classes, self._numbers = read_classes(y, self._frame.n_rows)
-        self._weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
+        self._sample_weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
+        factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
+        self._weight = _times(self._sample_weight, factors, self._numbers)
         self._is_number = ~resolve_categorical(self._frame, estimator.categorical_features)
         self._feature_names = getattr(scratch, "feature_names_in_", None)
         self._encoded: dict[str, Encoded] = {}
@@ -90,17 +94,19 @@ class TrainingData:
         return "fine" if given == "auto" and is_fine else given
 
     def _encode(self, binning: str) -> Encoded:
-        numbers, weight = self._numbers, self._weight
+        numbers, weight, sample_weight = self._numbers, self._weight, self._sample_weight
         encoder = self._fit_encoder(binning, weight)
         codes, classes = encoder.encode(self._frame, n_threads=self._n_threads), self._classes
         y_codes = numbers.astype(np.int64)
-        if weight is not None:
+        if sample_weight is not None:
             # Classes that only rows without weight have are left out.
             present, y_codes = np.unique(numbers[self._is_used], return_inverse=True)
-            classes, codes, weight = classes[present], codes[self._is_used], weight[self._is_used]
+            classes, codes, sample_weight = classes[present], codes[self._is_used], sample_weight[self._is_used]
+        if weight is not None:
+            weight = weight[self._is_used]
         cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(self._is_number)
         rows = Rows(codes, y_codes.astype(np.int64, copy=False), weight, cards, len(classes), n_ordered)
-        return Encoded(rows, classes, encoder, self._feature_names)
+        return Encoded(rows, sample_weight, classes, encoder, self._feature_names)
 
     def _fit_encoder(self, binning: str, weight: NDArray[np.float64] | None) -> FrameEncoder:
         estimator = self._estimator
@@ -112,6 +118,15 @@ class TrainingData:
         return FrameEncoder.fit(
             self._frame, is_categorical, weight, cut, missing=estimator.missing, max_categories=most
         )
+
+
+def _times(
+    weight: NDArray[np.float64] | None, factors: NDArray[np.float64] | None, numbers: NDArray[np.int32]
+) -> NDArray[np.float64] | None:
+    """Weights of rows times those of their classes."""
+    if factors is None:
+        return weight
+    return factors[numbers] if weight is None else weight * factors[numbers]
 
 
 def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool) -> Frame:
@@ -174,25 +189,6 @@ def _sort_classes(levels: list[str], codes: NDArray[Any], dtype: Any) -> tuple[N
     numbers = number[codes]
     check_classification_targets(numbers)
     return np.array([level for level, _ in present], dtype=dtype), numbers
-
-
-def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.float64] | None, Any]:
-    """Weights, or None, and which rows have a positive one."""
-    if sample_weight is None:
-        return None, slice(None)
-    weight = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, ensure_all_finite=True, input_name="sample_weight"
-    )
-    if weight.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must be 1D with one weight for each of {n_rows} rows, got shape {weight.shape}"
-        )
-    if (weight < 0).any():
-        raise ValueError("sample_weight must not be negative")
-    is_kept = weight > 0
-    if not is_kept.any():
-        raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
-    return weight, is_kept
 
 
 def _is_frame(X: Any) -> bool:

@@ -90,6 +90,11 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         How missing cells (NaN, None) of the training rows are taken: as a value of their own in the columns that have
         some, or as unknown, so that they are left out of the counts and of the gradient. In prediction, missing cells
         of columns that have no value for them are summed out exactly; approximately if features have two extra parents.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, by class; only their ratios count, and a class that is not named has the weight 1.
+        "balanced" gives all classes the same weight. The probabilities are then those of rows with classes in these
+        ratios, not of the data: where errors have different costs, prefer `decide`, which leaves probabilities as
+        they are. ``description_`` describes the data without these weights.
     calibrate : {"auto", True, False}, default="auto"
         Divide the log-odds of the classes by a temperature that was found on held-out rows. The CPTs are changed to
         that end, so it holds for queries and exports, too. "auto" does so if rows are held out for a choice anyway.
@@ -179,6 +184,7 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         max_bins: int | None = None,
         max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -191,6 +197,7 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         self.max_bins = max_bins
         self.max_categories = max_categories
         self.missing = missing
+        self.class_weight = class_weight
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -300,8 +307,8 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
 
     def _keep_fitted(self, encoded: Encoded, fitted: Fitted, choice: dict[str, Any], used: Recipe) -> Self:
         """Take over what was learned, with how it was chosen and the recipe as it was used."""
-        rows, description = encoded.rows, fitted.network
-        if not isinstance(used.parameters, Counts):
+        rows, description = encoded.rows._replace(weight=encoded.sample_weight), fitted.network
+        if not isinstance(used.parameters, Counts) or self.class_weight is not None:
             description = describe(fitted.network, rows.codes, rows.y, rows.full_weight(), self._n_threads())
         self._keep(
             encoded,

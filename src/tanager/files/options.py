@@ -55,12 +55,14 @@ def unpack_options(name: str, entry: Fields, arrays: Arrays) -> dict[str, Any]:
 
 
 def _pack(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = _as_plain(value)
     if _is_plain(value):
         return value
     if type(value) in (list, tuple):
         return {type(value).__name__: [_pack(f"{name}.{k}", item, arrays) for k, item in enumerate(value)]}
+    if isinstance(value, Mapping) and all(map(_is_plain, map(_as_plain, value))):
+        pairs = enumerate(value.items())
+        return {"mapping": [[_as_plain(key), _pack(f"{name}.{k}", item, arrays)] for k, (key, item) in pairs]}
     if type(value).__name__ in VALUES and VALUES[type(value).__name__] is type(value):
         options, own = pack_options(name, value.get_params(deep=False))
         arrays |= own
@@ -89,6 +91,8 @@ def _unpack(name: str, value: Any, what: str, arrays: Arrays) -> Any:
     if kind in ("list", "tuple"):
         items = [_unpack(f"{name}.{k}", item, what, arrays) for k, item in enumerate(field.take(kind, list))]
         return items if kind == "list" else tuple(items)
+    if kind == "mapping":
+        return _unpack_mapping(name, field.take(kind, list), what, arrays)
     if kind == "value":
         return _unpack_value(name, field.take(kind, list), what, arrays)
     if kind == "parent_sets":
@@ -101,6 +105,12 @@ def _unpack(name: str, value: Any, what: str, arrays: Arrays) -> Any:
     if kind == "not_kept":
         return NotKept(field.take(kind, str))
     raise ValueError(f"{what} is of the unknown kind {shortened(kind)}")
+
+
+def _unpack_mapping(name: str, pairs: list[Any], what: str, arrays: Arrays) -> dict[Any, Any]:
+    if any(type(pair) is not list or len(pair) != 2 or not _is_plain(pair[0]) for pair in pairs):
+        raise ValueError(f"{what} must hold pairs of a plain key and its value")
+    return {key: _unpack(f"{name}.{k}", item, what, arrays) for k, (key, item) in enumerate(pairs)}
 
 
 def _unpack_value(name: str, parts: list[Any], what: str, arrays: Arrays) -> Options | NotKept:
@@ -139,6 +149,10 @@ def _check_size(option: Any, what: str) -> None:
 def _is_incomplete(option: Any) -> bool:
     """Whether an option, or part of it, is not in the file."""
     return isinstance(option, NotKept) or (type(option) in (list, tuple) and any(map(_is_incomplete, option)))
+
+
+def _as_plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_plain(value: Any) -> bool:
