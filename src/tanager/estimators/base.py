@@ -19,6 +19,7 @@ from tanager.data import BINNINGS, FrameEncoder, check_categorical
 from tanager.estimators.deciding import DecidingMixin
 from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.inputs import Encoded, read_rows
+from tanager.estimators.knowledge import check_knowledge
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.weights import check_class_weight
 
@@ -63,6 +64,8 @@ class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, Base
     max_categories: int | str | None
     missing: str
     class_weight: Any
+    forbid: Any
+    require: Any
     calibrate: bool | str
     random_state: Any
     n_jobs: int | None
@@ -129,6 +132,7 @@ class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, Base
             raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
         check_categorical(self.categorical_features)
         check_class_weight(self.class_weight)
+        check_knowledge(self)
         check_random_state(self.random_state)
 
     def _keep(self, encoded: Encoded, learned: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from tanager.learning import (
     NoParents,
     Parameters,
     Rows,
+    able_to_have_edges,
     as_parameters,
     as_structure,
     calibrated,
@@ -34,7 +35,16 @@ from tanager.learning import (
 from tanager.learning.members import Learned
 from tanager.model import LogAverage, Network, average_networks
 
-_SHARED = ("categorical_features", "binning", "max_bins", "max_categories", "missing", "class_weight")
+_SHARED = (
+    "categorical_features",
+    "binning",
+    "max_bins",
+    "max_categories",
+    "missing",
+    "class_weight",
+    "forbid",
+    "require",
+)
 
 
 class TANEnsembleClassifier(TANBase):
@@ -64,8 +74,8 @@ class TANEnsembleClassifier(TANBase):
     combine : {"log", "probability"}, default="log"
         Average log-probabilities, which makes the prediction one sum of lines of CPTs (those of the same pair of
         features add up to one), or average probabilities.
-    categorical_features, binning, max_bins, max_categories, missing, class_weight, calibrate, random_state, n_jobs,
-    verbose
+    categorical_features, binning, max_bins, max_categories, missing, class_weight, forbid, require, calibrate,
+    random_state, n_jobs, verbose
         As in `TANClassifier`. With separate training, ``n_jobs`` members are trained at the same time.
 
     Attributes
@@ -110,6 +120,8 @@ class TANEnsembleClassifier(TANBase):
         max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        forbid: Sequence[tuple[str | int, str | int]] | None = None,
+        require: Sequence[tuple[str | int, str | int]] | None = None,
         calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -125,6 +137,8 @@ class TANEnsembleClassifier(TANBase):
         self.max_categories = max_categories
         self.missing = missing
         self.class_weight = class_weight
+        self.forbid = forbid
+        self.require = require
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -197,6 +211,8 @@ class TANEnsembleClassifier(TANBase):
         if self.calibrate is True and self.combine != "log":
             raise ValueError(f"calibrate=True requires combine='log', got combine={self.combine!r}")
         recipes = ensemble_recipes_for(self.members, self.parameters, self.training)
+        if self.require:
+            recipes = able_to_have_edges(recipes)
         searched = [getattr(each.members, "structure", NoParents()) for each in recipes.values()]
         if self.calibrate is True and any(as_structure(each).may_have_cycles for each in searched):
             raise ValueError(f"calibrate=True requires a forest, which members={self.members!r} does not promise")

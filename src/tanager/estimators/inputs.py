@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from tanager.data import Frame, FrameEncoder, as_frame, make_binning, resolve_categorical
+from tanager.estimators.knowledge import edge_rules
 from tanager.estimators.weights import class_factors, read_weights
 from tanager.learning import Context, Part, Rows, hold_out
 
@@ -39,6 +40,7 @@ class TrainingData:
         self._sample_weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
         factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
         self._weight = _times(self._sample_weight, factors, self._numbers)
+        self._rules = edge_rules(estimator, self._frame)
         self._is_number = ~resolve_categorical(self._frame, estimator.categorical_features)
         self._feature_names = getattr(scratch, "feature_names_in_", None)
         self._encoded: dict[str, Encoded] = {}
@@ -58,7 +60,7 @@ class TrainingData:
         binning = self._binning(is_fine)
         if binning not in self._contexts:
             rows = self.encoded(is_fine=is_fine).rows
-            self._contexts[binning] = Context(rows, self._n_threads, self._estimator.verbose)
+            self._contexts[binning] = Context(rows, self._n_threads, self._estimator.verbose, self._rules)
         return self._contexts[binning]
 
     def parts(self, seed: int, *, is_fine: bool) -> list[tuple[Context, Rows]]:
@@ -87,7 +89,7 @@ class TrainingData:
         own = rows._replace(
             codes=codes, cards=encoder.cards.astype(np.int64), n_ordered=encoder.n_ordered(self._is_number)
         )
-        return Context(own.take_part(kept), self._n_threads), own.take_part(held)
+        return Context(own.take_part(kept), self._n_threads, rules=self._rules), own.take_part(held)
 
     def _binning(self, is_fine: bool) -> str:
         given: str = self._estimator.binning

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ from tanager.learning import (
     Recipe,
     Rows,
     Structure,
+    able_to_have_edges,
     as_parameters,
     as_structure,
     calibrated,
@@ -95,6 +96,10 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         "balanced" gives all classes the same weight. The probabilities are then those of rows with classes in these
         ratios, not of the data: where errors have different costs, prefer `decide`, which leaves probabilities as
         they are. ``description_`` describes the data without these weights.
+    forbid, require : list of (parent, child), default=None
+        Edges between features that the structure must not have, and edges that it must have, by names or positions of
+        columns. Every search keeps to them. To keep two features apart, forbid both directions; a feature can have one
+        required parent. The class is a parent of every feature in any case.
     calibrate : {"auto", True, False}, default="auto"
         Divide the log-odds of the classes by a temperature that was found on held-out rows. The CPTs are changed to
         that end, so it holds for queries and exports, too. "auto" does so if rows are held out for a choice anyway.
@@ -185,6 +190,8 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        forbid: Sequence[tuple[str | int, str | int]] | None = None,
+        require: Sequence[tuple[str | int, str | int]] | None = None,
         calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -198,6 +205,8 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         self.max_categories = max_categories
         self.missing = missing
         self.class_weight = class_weight
+        self.forbid = forbid
+        self.require = require
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -301,6 +310,8 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         """Check all options and return the recipes they leave to choose among, by name."""
         self._check_options()
         recipes = recipes_for(self.structure, self.parameters)
+        if self.require:
+            recipes = able_to_have_edges(recipes)
         if self.calibrate is True and any(as_structure(each.structure).may_have_cycles for each in recipes.values()):
             raise ValueError(f"calibrate=True requires a forest, which structure={self.structure!r} does not promise")
         return recipes

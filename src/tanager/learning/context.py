@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.model import Groups, count_rows, group_values, pair_scores, residual_gains
+from tanager.structure import EdgeRules
 from tanager.training import Problem, make_problem
 
 RESIDUAL: Literal["residual"] = "residual"
@@ -172,6 +173,8 @@ class Context:
         Has no influence on the result.
     verbose : int
         1 shows progress on stderr.
+    rules : EdgeRules, optional
+        Edges that structures must not have, or must have.
 
     Examples
     --------
@@ -185,6 +188,7 @@ class Context:
     rows: Rows
     n_threads: int = 1
     verbose: int = 0
+    rules: EdgeRules | None = None
     _answers: _Answers = field(default_factory=_Answers, repr=False, compare=False)
     _cancelled: Event = field(default_factory=Event, repr=False, compare=False)
 
@@ -196,6 +200,10 @@ class Context:
     def with_options(self, **options: int) -> Context:
         """The same rows and answers with another number of threads, or with another verbosity."""
         return replace(self, **options)  # type: ignore[arg-type]
+
+    def part(self, rows: Rows) -> Context:
+        """Some of the rows, with what is known beforehand, to be worked on by one thread."""
+        return Context(rows, rules=self.rules)
 
     def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
         """Results of a function for each item, some found at the same time.

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager._options import Options, ShortNames, check_choice, check_count
 from tanager.learning.context import RESIDUAL, Context
@@ -28,7 +29,7 @@ from tanager.learning.recipes import (
 from tanager.learning.structures import FixedParents, GivenSpace, Structure
 from tanager.losses import Hybrid
 from tanager.model import PAIR_SCORES, Layout, ParentDistribution
-from tanager.structure import ParentSets, maximum_arborescence
+from tanager.structure import EdgeRules, ParentSets, maximum_arborescence
 from tanager.structure.covering import covering_paths, disjoint_trees
 
 # Numbers of members, chosen on the data sets of docs/defaults.md: enough for all pairs of features where these are few.
@@ -144,7 +145,10 @@ class DisjointTrees(Options):
 
     def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
         """Trees that share no pair of features, best pairs first."""
-        trees = disjoint_trees(context.scores(self.score), len(seeds), np.random.default_rng(seeds[0]))
+        scores, rules = context.scores(self.score), context.rules
+        if rules is not None:
+            return [FixedParents(parents.tolist()) for parents in rules.disjoint_trees(scores, len(seeds))]
+        trees = disjoint_trees(scores, len(seeds), np.random.default_rng(seeds[0]))
         return [FixedParents(parents.tolist()) for parents in trees]
 
 
@@ -169,7 +173,20 @@ class CoveringPaths(Options):
     def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
         """Paths that share no pair of features."""
         paths = covering_paths(context.n_features, len(seeds), np.random.default_rng(seeds[0]))
+        if context.rules is not None:
+            if context.rules.has_required:
+                raise ValueError("require contradicts CoveringPaths, whose paths are fixed: use DisjointTrees")
+            paths = [_without_forbidden(parents, context.rules) for parents in paths]
         return [FixedParents(parents.tolist()) for parents in paths]
+
+
+def _without_forbidden(parents: NDArray[np.int64], rules: EdgeRules) -> NDArray[np.int64]:
+    """The path, or the same one turned around, without its forbidden edges, whichever keeps more edges."""
+    turned = np.full_like(parents, -1)
+    children = np.flatnonzero(parents >= 0)
+    turned[parents[children]] = children
+    ways = [np.where((way >= 0) & rules.is_forbidden[np.arange(len(way)), way], -1, way) for way in (parents, turned)]
+    return max(ways, key=lambda way: int((way >= 0).sum()))
 
 
 MEMBERS = ShortNames(
@@ -232,6 +249,9 @@ class EnsembleRecipe(Options):
             forest = as_structure(recipes[0].structure).forest
             layouts = tuned._lay_out(context, seed)
             fitted = as_parameters(tuned.parameters).learn(layouts, context, seeds[0], forest)
+            if context.rules is not None:
+                for each in fitted:
+                    context.rules.check(each.network.extra_parents)
         else:
             alone = context.with_options(n_threads=1)
             recipes = context.map(lambda plan: plan[0].tuned(alone, plan[1]), zip(recipes, seeds, strict=True))

@@ -170,7 +170,7 @@ class PenalisedLikelihood(ParameterOptions):
     def _folds(self, context: Context, seed: int) -> list[_Fold]:
         parts = hold_out(context.rows, seed, _N_PARTS, _MOST_ROWS)
         rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
-        return [_Fold(Context(kept), held.merged(), self.max_groups) for kept, held in rows]
+        return [_Fold(context.part(kept), held.merged(), self.max_groups) for kept, held in rows]
 
 
 def search_strengths(losses: Callable[[float], FloatArray], weight: FloatArray) -> dict[float, FloatArray]:

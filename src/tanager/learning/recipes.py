@@ -108,6 +108,8 @@ class Recipe(Options):
         """Learn a network from the rows of a context."""
         layout, parameters = self.lay_out(context, seed), as_parameters(self.tuned(context, seed).parameters)
         (fitted,) = parameters.learn([layout], context, seed, as_structure(self.structure).forest)
+        if context.rules is not None:
+            context.rules.check(fitted.network.extra_parents)
         return fitted
 
     def tuned(self, context: Context, seed: int) -> Recipe:
@@ -119,15 +121,20 @@ class Recipe(Options):
     def lay_out(self, context: Context, seed: int) -> Layout:
         """Find the space that parameters are learned in, and lay out its CPTs."""
         structure, rng = as_structure(self.structure), np.random.default_rng(seed)
-        space = structure.search(structure.space(context, rng), context, rng)
+        space = structure.search(self._space(context, rng), context, rng)
         groups = as_parameters(self.parameters).groups(context)
         layout = make_layout(space, context.rows.cards, context.rows.n_classes, groups=groups)
         check_memory(layout)
         return layout
 
+    def _space(self, context: Context, rng: np.random.Generator) -> ParentSets:
+        """The candidates of each feature, without edges that are forbidden and with those that are required."""
+        space = as_structure(self.structure).space(context, rng)
+        return space if context.rules is None else context.rules.keep(space)
+
     def memory_needed(self, context: Context) -> int:
         """Bytes of the CPTs of the whole space while parameters are learned; nothing is searched or trained."""
-        space = as_structure(self.structure).space(context, np.random.default_rng(0))
+        space = self._space(context, np.random.default_rng(0))
         parameters = as_parameters(self.parameters)
         layout = make_layout(space, context.rows.cards, context.rows.n_classes, groups=parameters.groups(context))
         return int(parameters.training_bytes(layout)) + int(parameters.row_bytes(context.rows))
@@ -135,6 +142,19 @@ class Recipe(Options):
     def used(self, n_rows: float) -> Recipe:
         """The recipe as values, with all that depends on the number of rows decided."""
         return Recipe(as_structure(self.structure), as_parameters(self.parameters).sized(n_rows))
+
+
+def able_to_have_edges(recipes: Mapping[str, RecipeT]) -> dict[str, RecipeT]:
+    """The recipes whose structure has edges at all, for where some are required; at least one."""
+    structures = {name: getattr(getattr(each, "members", each), "structure", None) for name, each in recipes.items()}
+    able = {
+        name: recipes[name]
+        for name, structure in structures.items()
+        if structure is None or not isinstance(as_structure(structure), NoParents)
+    }
+    if not able:
+        raise ValueError("require contradicts the structure 'none', which has no edges: use another structure")
+    return able
 
 
 def as_structure(structure: Any) -> Structure:

@@ -114,7 +114,12 @@ class RandomCandidates(Options):
         self, context: Context, k: int, rng: np.random.Generator, order: NDArray[np.int64] | None = None
     ) -> ParentSets:
         """Up to ``k`` candidates of each feature: of all others, or of its predecessors in an order."""
-        return pseudo_candidates(context.n_features, k, rng) if order is None else subset_candidates(order, k, rng)
+        # With rules, all are drawn, since some may have to be left out.
+        most = k if context.rules is None else context.n_features - 1
+        drawn = (
+            pseudo_candidates(context.n_features, most, rng) if order is None else subset_candidates(order, most, rng)
+        )
+        return drawn if context.rules is None else context.rules.thin(drawn, k)
 
     def scores(self, context: Context) -> FloatArray | None:
         """No scores."""
@@ -155,7 +160,12 @@ class Screened(Options):
         self, context: Context, k: int, rng: np.random.Generator, order: NDArray[np.int64] | None = None
     ) -> ParentSets:
         """Up to ``k`` candidates of each feature: of all others, or of its predecessors in an order."""
-        return screened_candidates(context.scores(self.score), k, n_random=self.n_random(k), rng=rng, order=order)
+        rules = context.rules
+        some: dict[str, Any] = {"n_random": self.n_random(k), "rng": rng, "order": order}
+        if rules is None:
+            return screened_candidates(context.scores(self.score), k, **some)
+        found = screened_candidates(context.scores(self.score), k, is_allowed=~rules.is_forbidden, **some)
+        return rules.thin(found, k)
 
     def scores(self, context: Context) -> FloatArray | None:
         """Scores of all pairs of features."""
@@ -201,7 +211,10 @@ class RandomTree(StructureOptions):
         check_ordering(self.ordering)
 
     def _candidates(self, context: Context, rng: np.random.Generator) -> ParentSets:
-        return random_parents(make_order(self.ordering, context.n_features, rng), rng)
+        order = make_order(self.ordering, context, rng)
+        if context.rules is None:
+            return random_parents(order, rng)
+        return fixed_parents(context.rules.random_tree(order, rng))
 
 
 class ChowLiu(StructureOptions):
@@ -222,7 +235,8 @@ class ChowLiu(StructureOptions):
         check_choice("score", self.score, (*PAIR_SCORES, RESIDUAL))
 
     def _candidates(self, context: Context, rng: np.random.Generator) -> ParentSets:
-        return fixed_parents(maximum_spanning_tree(context.scores(self.score)))
+        scores, rules = context.scores(self.score), context.rules
+        return fixed_parents(maximum_spanning_tree(scores) if rules is None else rules.best_tree(scores))
 
 
 class Subset(StructureOptions):
@@ -251,7 +265,7 @@ class Subset(StructureOptions):
         check_ordering(self.ordering)
 
     def _candidates(self, context: Context, rng: np.random.Generator) -> ParentSets:
-        order = make_order(self.ordering, context.n_features, rng)
+        order = make_order(self.ordering, context, rng)
         return self.resolved("candidates").choose(context, clip(self.max_parents, context), rng, order)
 
 
@@ -269,7 +283,7 @@ class AllPredecessors(StructureOptions):
         check_ordering(self.ordering)
 
     def _candidates(self, context: Context, rng: np.random.Generator) -> ParentSets:
-        return all_candidates(make_order(self.ordering, context.n_features, rng))
+        return all_candidates(make_order(self.ordering, context, rng))
 
 
 class Nearest(StructureOptions):
@@ -302,10 +316,13 @@ class Nearest(StructureOptions):
     def _candidates(self, context: Context, rng: np.random.Generator) -> ParentSets:
         shape = (int(self.image_shape[0]), int(self.image_shape[1]))
         if isinstance(self.ordering, str) and self.ordering in _IMAGE_ORDERINGS:
-            order = _IMAGE_ORDERINGS[self.ordering](shape)
+            order = _checked_order(_IMAGE_ORDERINGS[self.ordering](shape), context)
         else:
-            order = make_order(self.ordering, context.n_features, rng)
-        return nearest_candidates(order, pixel_positions(shape), clip(self.max_parents, context))
+            order = make_order(self.ordering, context, rng)
+        k, rules = clip(self.max_parents, context), context.rules
+        if rules is None:
+            return nearest_candidates(order, pixel_positions(shape), k)
+        return rules.thin(nearest_candidates(order, pixel_positions(shape), context.n_features - 1), k)
 
 
 class Free(StructureOptions):
@@ -389,7 +406,7 @@ class KDependence(StructureOptions):
 
     def _candidates(self, context: Context, rng: np.random.Generator) -> ParentSets:
         rule, k = self.resolved("candidates"), int(self.max_parents)
-        order = make_order(self.ordering, context.n_features, rng)
+        order = make_order(self.ordering, context, rng)
         singles = rule.choose(context, clip(k, context), rng, order)
         pairs = PairRule(k, int(self.max_table_size) // context.rows.n_classes, rule.n_random(k))
         return with_pairs(singles, context.rows.cards, pairs, rng, rule.scores(context))
@@ -416,6 +433,8 @@ class FixedParents(StructureOptions):
         parents = np.asarray(self.parents)
         if len(parents) != context.n_features:
             raise ValueError(f"structure lists the parents of {len(parents)} features, but X has {context.n_features}")
+        if context.rules is not None:
+            context.rules.check(parents)
         return fixed_parents(parents)
 
 
@@ -435,6 +454,8 @@ class GivenSpace(StructureOptions):
 
     def space(self, context: Context, rng: np.random.Generator) -> ParentSets:
         """The search space as it is."""
+        if context.rules is not None and self.parent_sets.n_features == context.n_features:
+            context.rules.check_space(self.parent_sets)
         return self.parent_sets
 
 
@@ -471,13 +492,21 @@ def check_ordering(ordering: Any, words: tuple[str, ...] = ("random", "natural")
         )
 
 
-def make_order(ordering: Any, n_features: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The order of the features that a word or a permutation stands for."""
-    if isinstance(ordering, str):
-        return random_order(n_features, rng) if ordering == "random" else natural_order(n_features)
-    order = np.asarray(ordering).astype(np.int64)
+def make_order(ordering: Any, context: Context, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The order of the features that a word or a permutation stands for; required parents come before children."""
+    n_features, rules = context.n_features, context.rules
+    if isinstance(ordering, str) and ordering == "random":
+        drawn = random_order(n_features, rng)
+        return drawn if rules is None else rules.arrange(drawn)
+    order = natural_order(n_features) if isinstance(ordering, str) else np.asarray(ordering).astype(np.int64)
     if order.size != n_features:
         raise ValueError(f"ordering lists {order.size} features, but X has {n_features}")
+    return _checked_order(order, context)
+
+
+def _checked_order(order: NDArray[np.int64], context: Context) -> NDArray[np.int64]:
+    if context.rules is not None:
+        context.rules.check_order(order)
     return order
 
 

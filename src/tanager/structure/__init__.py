@@ -11,6 +11,7 @@ from tanager.structure.candidates import (
     random_parents,
     subset_candidates,
 )
+from tanager.structure.edge_rules import EdgeRules, check_edges
 from tanager.structure.forest import (
     depth_first_order,
     find_cycle,
@@ -33,12 +34,14 @@ from tanager.structure.screening import screened_candidates
 
 __all__ = [
     "NO_PARENT",
+    "EdgeRules",
     "PairRule",
     "ParentSets",
     "all_candidates",
     "along_diagonal",
     "candidates_from_permutations",
     "centre_outwards",
+    "check_edges",
     "dependence_order",
     "depth_first_order",
     "draw_permutations",

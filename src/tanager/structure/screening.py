@@ -15,7 +15,13 @@ from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
 
 def screened_candidates(
-    scores: ArrayLike, k: int, *, n_random: int = 0, rng: Rng | None = None, order: ArrayLike | None = None
+    scores: ArrayLike,
+    k: int,
+    *,
+    n_random: int = 0,
+    rng: Rng | None = None,
+    order: ArrayLike | None = None,
+    is_allowed: NDArray[np.bool_] | None = None,
 ) -> ParentSets:
     """Return, for each feature, no parent, the parents of highest score, and some random ones.
 
@@ -32,6 +38,8 @@ def screened_candidates(
         Required for random candidates. Used for one ``rng.permutation(D)`` per feature.
     order : int array of shape (D,), optional
         If given, candidates precede their child, and every structure is acyclic.
+    is_allowed : bool array of shape (D, D), optional
+        ``is_allowed[i, j]``: whether feature j may be a candidate of feature i.
 
     Returns
     -------
@@ -57,6 +65,8 @@ def screened_candidates(
     lists = []
     for i in range(n_features):
         is_open = np.arange(n_features) != i if position is None else position < position[i]
+        if is_allowed is not None:
+            is_open = is_open & is_allowed[i]
         ranked = np.argsort(-matrix[i], kind="stable")
         best = ranked[is_open[ranked]][: k - n_random]
         is_open[best] = False
