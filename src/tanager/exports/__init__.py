@@ -8,6 +8,7 @@ from tanager.exports.export import FORMATS, export, format_of
 if TYPE_CHECKING:
     from tanager.exports.c_code import to_c
     from tanager.exports.integers import BitWidthCurve, IntegerClassifier, bit_width_curve, quantise
+    from tanager.exports.javascript import to_javascript
     from tanager.exports.networkx_graph import to_dot, to_graphml, to_networkx
     from tanager.exports.onnx_model import to_onnx
     from tanager.exports.pgmpy_network import to_bif, to_pgmpy, to_xmlbif
@@ -30,6 +31,7 @@ __all__ = [
     "to_c",
     "to_dot",
     "to_graphml",
+    "to_javascript",
     "to_networkx",
     "to_onnx",
     "to_pgmpy",
@@ -51,6 +53,7 @@ _HOMES = {
     "to_c": "c_code",
     "to_dot": "networkx_graph",
     "to_graphml": "networkx_graph",
+    "to_javascript": "javascript",
     "to_networkx": "networkx_graph",
     "to_onnx": "onnx_model",
     "to_pgmpy": "pgmpy_network",
