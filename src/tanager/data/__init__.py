@@ -5,6 +5,7 @@ from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Frame, as_frame, check_categorical, resolve_categorical
 from tanager.data.encoding import FrameEncoder
+from tanager.data.fingerprint import Fingerprint
 from tanager.data.labels import group_labels, unique_labels, value_labels
 from tanager.data.mdlp import BINNINGS, MDLPBinning, MixedBinning, make_binning, mdlp_column_cuts, mdlp_cuts
 
@@ -12,6 +13,7 @@ __all__ = [
     "BINNINGS",
     "Binning",
     "CategoryColumn",
+    "Fingerprint",
     "Frame",
     "FrameEncoder",
     "MDLPBinning",

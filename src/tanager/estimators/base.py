@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager._options import ShortNames, changed_params, check_choice, check_count, refuse_not_kept
 from tanager._types import FloatArray, IntArray
-from tanager.data import BINNINGS, FrameEncoder, check_categorical
+from tanager.data import BINNINGS, Fingerprint, FrameEncoder, check_categorical
 from tanager.estimators.deciding import DecidingMixin
 from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.inputs import Encoded, read_rows
@@ -73,6 +73,7 @@ class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, Base
 
     classes_: NDArray[Any]
     encoder_: FrameEncoder
+    fingerprint_: Fingerprint
 
     def set_params(self, **params: Any) -> Self:
         """Set options; those of nested values have names such as ``parameters__loss__gamma``.
@@ -141,6 +142,7 @@ class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, Base
             "classes_": encoded.classes,
             "encoder_": encoded.encoder,
             "n_features_in_": len(encoded.encoder.columns),
+            "fingerprint_": Fingerprint.take(encoded.rows.codes, encoded.rows.y),
             **learned,
         }
         if encoded.feature_names is not None:

@@ -127,5 +127,7 @@ def _set_inputs(estimator: Any, model: Model) -> None:
     """Set what an estimator knows of tables and classes."""
     estimator.encoder_, estimator.classes_ = model.encoder, model.classes
     estimator.n_features_in_ = len(model.encoder.columns)
+    if model.fingerprint is not None:
+        estimator.fingerprint_ = model.fingerprint
     if model.has_feature_names:
         estimator.feature_names_in_ = np.array(model.encoder.names, dtype=object)

@@ -70,6 +70,7 @@ def _model_of(estimator: Any, metadata: Mapping[str, Any]) -> Model:
         options={} if members is None else estimator.get_params(deep=False),
         metadata=metadata,
         chosen={name: getattr(estimator, f"{name}_") for name in CHOSEN},
+        fingerprint=getattr(estimator, "fingerprint_", None),
     )
 
 

@@ -134,6 +134,8 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         held-out rows.
     options_ : dict
         The "structure" and the "parameters" that were used, as values.
+    fingerprint_ : tanager.data.Fingerprint
+        By which the report tells rows that were trained on.
     pooled_categories_ : dict
         For each column with pooled values, by name or number, the list of them.
     history_ : dict of ndarray

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data import FrameEncoder
+from tanager.data import Fingerprint, FrameEncoder
+from tanager.data.fingerprint import N_MARKS
 from tanager.files.columns import pack_encoder, unpack_encoder
 from tanager.files.container import Arrays, read_container, read_document, write_container
 from tanager.files.header import Fields, shortened
@@ -65,6 +66,8 @@ class Model:
         The user's.
     chosen : mapping of mappings
         The choices of a fit: ``choice`` (plain values) and ``options`` (also option values).
+    fingerprint : Fingerprint, optional
+        Of the training rows.
     """
 
     kind: str
@@ -75,6 +78,7 @@ class Model:
     options: Mapping[str, Any]
     metadata: Mapping[str, Any]
     chosen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    fingerprint: Fingerprint | None = None
 
 
 def write_model(path: Path | str, model: Model) -> None:
@@ -171,6 +175,9 @@ def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "members": members,
         "chosen": chosen,
     }
+    if model.fingerprint is not None:
+        document["fingerprint"] = {key: getattr(model.fingerprint, key) for key in ("n_rows", "limit", "repeated")}
+        arrays["fingerprint.marks"] = model.fingerprint.marks
     return document, arrays
 
 
@@ -201,6 +208,7 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
         options=unpack_options("options", header.fields("options"), arrays),
         metadata=header.take("metadata", dict),
         chosen=_unpack_chosen(header, arrays),
+        fingerprint=_unpack_fingerprint(header, arrays),
     )
 
 
@@ -212,6 +220,18 @@ def _unpack_chosen(header: Fields, arrays: Arrays) -> dict[str, dict[str, Any]]:
         if part not in CHOSEN:
             raise ValueError(f"it has chosen {shortened(part)}, which this tanager does not know: upgrade tanager")
     return {part: unpack_options(f"chosen.{part}", entry.fields(part), arrays) for part in entry.values}
+
+
+def _unpack_fingerprint(header: Fields, arrays: Arrays) -> Fingerprint | None:
+    if "fingerprint" not in header.values:
+        return None
+    entry, marks = header.fields("fingerprint"), arrays.take("fingerprint.marks", "uint16")
+    limit, repeated = entry.count("limit"), entry.take("repeated", float)
+    if not 0 < marks.size <= N_MARKS or (np.diff(marks.astype(np.int64)) <= 0).any():
+        raise ValueError(f"the fingerprint of the training rows must have 1 to {N_MARKS} marks that rise")
+    if limit >= 2**64 or not 0.0 <= repeated <= 1.0:
+        raise ValueError("the fingerprint of the training rows is not possible")
+    return Fingerprint(entry.count("n_rows", 1), limit, marks, repeated)
 
 
 def _class_type(classes: NDArray[Any]) -> tuple[str, int]:
