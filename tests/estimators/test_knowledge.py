@@ -190,3 +190,113 @@ def test_names_need_a_frame(wine):
     with pytest.raises(ValueError, match="forbid names the column 'ash', but X has no column names"):
         TANClassifier(forbid=[("ash", "alcohol")]).fit(X.to_numpy(), y)
     assert TANClassifier("chow-liu", "ml", require=[(2, 0)]).fit(pd.DataFrame(X.to_numpy()), y).parents_[0] == 2
+
+
+SIZES = ["S", "M", "L", "XL"]
+
+
+@pytest.fixture(scope="module")
+def shirts():
+    """Sizes whose order, which is not that of the alphabet, tells the class; few rows have the third."""
+    rng = np.random.default_rng(0)
+    size = rng.choice(4, 400, p=[0.4, 0.33, 0.02, 0.25])
+    y = rng.random(400) < np.array([0.1, 0.4, 0.6, 0.9])[size]
+    frame = pd.DataFrame(
+        {"size": np.array(SIZES)[size], "age": rng.integers(5, 95, 400), "noise": rng.normal(size=400)}
+    )
+    return frame, np.where(y, "yes", "no")
+
+
+@pytest.mark.parametrize("parameters", ["ml", "penalised", QUICK])
+def test_cut_points_of_the_user(shirts, parameters):
+    X, y = shirts
+    clf = TANClassifier("chow-liu", parameters, binning={"age": [18, 65]}, random_state=0).fit(X, y)
+    assert clf.encoder_.columns[1].cuts.tolist() == [18, 65]
+    assert clf.encoder_.value_labels(1) == ["< 18", "18 to 65", ">= 65"]
+    plain = TANClassifier("chow-liu", parameters, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(clf.encoder_.columns[2].cuts, plain.encoder_.columns[2].cuts)
+    bins = pd.DataFrame({"size": "S", "age": [17.9, 18, 64, 65], "noise": 0.0})
+    assert clf.encoder_.encode(tanager.data.as_frame(bins))[:, 1].tolist() == [0, 1, 1, 2]
+
+
+def test_cut_points_hold_in_the_parts_that_presets_are_chosen_on(shirts):
+    X, y = shirts
+    clf = TANEnsembleClassifier(binning={"age": [50]}, random_state=0).fit(X, y)
+    assert all(member.encoder_.columns[1].cuts.tolist() == [50] for member in clf.estimators_)
+    assert clf.choice_["tried"]
+
+
+def test_ordinal_categories_are_in_their_order(shirts):
+    X, y = shirts
+    clf = TANClassifier("none", "penalised", ordinal_features={"size": SIZES}, random_state=0).fit(X, y)
+    assert clf.encoder_.value_labels(0) == SIZES
+    probabilities = clf.predict_proba(pd.DataFrame({"size": SIZES, "age": 40, "noise": 0.0}))[:, 1]
+    assert (np.diff(probabilities) > 0).all()
+
+
+def test_a_value_that_no_row_has_lies_between_its_neighbours(shirts):
+    X, y = shirts
+    is_known = X["size"].ne("L").to_numpy()
+    clf = TANClassifier("none", "penalised", ordinal_features={"size": SIZES}, random_state=0)
+    clf.fit(X[is_known], y[is_known])
+    few, middle, many = clf.predict_proba(pd.DataFrame({"size": ["M", "L", "XL"], "age": 40, "noise": 0.0}))[:, 1]
+    assert few + 0.05 < middle < many - 0.05
+
+
+@pytest.mark.parametrize("kind", [TANClassifier, TANEnsembleClassifier])
+def test_ordered_categories_of_pandas_are_ordinal(shirts, kind, tmp_path):
+    X, y = shirts
+    ordered = X.assign(size=pd.Categorical(X["size"], SIZES, ordered=True))
+    by_dtype = kind(random_state=0).fit(ordered, y)
+    by_option = kind(random_state=0, ordinal_features={"size": SIZES}).fit(X, y)
+    np.testing.assert_array_equal(by_dtype.predict_proba(X), by_option.predict_proba(X))
+    by_option.save(tmp_path / "model.tanager")
+    loaded = tanager.load(tmp_path / "model.tanager")
+    assert loaded.encoder_.columns[0].is_ordinal
+    assert loaded.ordinal_features == {"size": SIZES}
+    np.testing.assert_array_equal(loaded.predict_proba(ordered), by_option.predict_proba(X))
+
+
+def test_ordinal_numbers_in_an_order_of_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (200, 2))
+    clf = TANClassifier("none", "ml", ordinal_features={1: [3, 0, 2, 1]}).fit(X, X[:, 1] > 1)
+    assert clf.encoder_.columns[1].categories.tolist() == [3, 0, 2, 1]
+    assert clf.score(X, X[:, 1] > 1) == 1.0
+    assert clf.score(X.astype(float), X[:, 1] > 1) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"binning": {"age": [65, 18]}},
+            r"binning of column 'age' must be a list of numbers that rise, got \[65, 18\]",
+        ),
+        ({"binning": {"age": "few"}}, "binning of column 'age' must be a list of numbers that rise, got 'few'"),
+        ({"binning": {"age": [1, np.inf]}}, "binning of column 'age' must be a list"),
+        ({"ordinal_features": ["size"]}, "ordinal_features must be a dict from columns to lists"),
+        ({"ordinal_features": {"size": "SML"}}, "ordinal_features of column 'size' must be a list of its values"),
+        ({"ordinal_features": {"size": ["S", "M", "S"]}}, "ordinal_features of column 'size' has the value 'S' twice"),
+        ({"ordinal_features": {"size": ["S", None]}}, "ordinal_features of column 'size' must be a list"),
+        ({"ordinal_features": {1.5: ["S", "M"]}}, "ordinal_features must name columns"),
+    ],
+)
+def test_wrong_cut_points_and_orders_are_refused_before_X_is_read(options, message):
+    with pytest.raises(ValueError, match=message):
+        TANClassifier(**options).fit(None, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"binning": {"agee": [18]}}, "binning names the column 'agee', which X does not have; did you mean 'age'"),
+        ({"binning": {"size": [18]}}, "binning has cut points for column 'size', which holds categories"),
+        ({"binning": {"age": [18]}, "ordinal_features": {"age": [1, 2]}}, "'age', which is ordinal"),
+        ({"ordinal_features": {"size": ["S", "M", "L"]}}, r"column 'size' has the value 'XL', which its order \['S'"),
+        ({"ordinal_features": {"colour": ["S", "M"]}}, "ordinal_features names the column 'colour'"),
+    ],
+)
+def test_cut_points_and_orders_that_do_not_fit_the_columns(options, message, shirts):
+    with pytest.raises(ValueError, match=message):
+        TANClassifier(**options).fit(*shirts)

@@ -114,6 +114,7 @@ def test_options_come_back():
         "h": ParentSets.from_lists([[-1], [-1, 0]], order=[0, 1]),
         "i": ParentSets.from_lists([[-1, 1], [-1, 0]]),
         "j": NotKept("f"),
+        "k": {"yes": 2.5, 3: [("a", "b")], True: {"c": None}},
     }
     back = round_trip(options)
     assert back == options
@@ -133,9 +134,9 @@ def test_options_that_are_not_plain_leave_their_name():
     def my_loss():
         pass
 
-    options = {"a": my_loss, "b": np.random.RandomState(0), "c": {}, "d": np.zeros((2, 2)), "e": np.inf}
+    options = {"a": my_loss, "b": np.random.RandomState(0), "c": set(), "d": np.zeros((2, 2)), "e": np.inf}
     kept = {key: value.name for key, value in round_trip(options).items()}
-    assert kept == {"a": "my_loss", "b": "RandomState", "c": "dict", "d": "ndarray", "e": "float"}
+    assert kept == {"a": "my_loss", "b": "RandomState", "c": "set", "d": "ndarray", "e": "float"}
     assert round_trip({"a": [1, (my_loss, [2])]}) == {"a": [1, (NotKept("my_loss"), [2])]}
 
 

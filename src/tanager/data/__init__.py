@@ -4,7 +4,7 @@ from tanager.data.assignments import encode_assignment, find_column
 from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Frame, as_frame, check_categorical, resolve_categorical
-from tanager.data.encoding import FrameEncoder
+from tanager.data.encoding import FrameEncoder, GivenValues
 from tanager.data.fingerprint import Fingerprint
 from tanager.data.labels import group_labels, unique_labels, value_labels
 from tanager.data.mdlp import BINNINGS, MDLPBinning, MixedBinning, make_binning, mdlp_column_cuts, mdlp_cuts
@@ -16,6 +16,7 @@ __all__ = [
     "Fingerprint",
     "Frame",
     "FrameEncoder",
+    "GivenValues",
     "MDLPBinning",
     "MixedBinning",
     "NumericColumn",

@@ -29,12 +29,14 @@ _MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 class Column(NamedTuple):
     """A column as it was read.
 
-    `values` are numbers or booleans when `levels` is None, otherwise codes into `levels` (-1 is missing).
+    `values` are numbers or booleans when `levels` is None, otherwise codes into `levels` (-1 is missing). `is_ordered`
+    says whether the order of the levels means something.
     """
 
     values: NDArray[Any]
     levels: NDArray[Any] | None
     is_categorical: bool
+    is_ordered: bool = False
 
 
 def column_label(names: Sequence[str] | None, index: int) -> str:

@@ -77,17 +77,20 @@ class CategoryColumn:
     Attributes
     ----------
     categories : ndarray
-        Distinct values, sorted (see `sort_categories`). Numbers and booleans keep their dtype; text, alone or mixed
-        with numbers, is an array of Python objects.
+        Distinct values, sorted (see `sort_categories`) or, if ordinal, in the order that they mean. Numbers and
+        booleans keep their dtype; text, alone or mixed with numbers, is an array of Python objects.
     pooled : ndarray
         Rare values that share the code behind the categories.
     has_missing : bool
         Whether missing cells have a code of their own, the last one.
+    is_ordinal : bool
+        Whether the order of the categories means something.
     """
 
     categories: NDArray[Any]
     pooled: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     has_missing: bool = False
+    is_ordinal: bool = False
 
     @property
     def card(self) -> int:
@@ -133,11 +136,11 @@ class CategoryColumn:
     @cached_property
     def _numbers(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Categories and pooled values that are numbers, sorted, and the code of each."""
-        kept, rare = _leading_numbers(self.categories), _leading_numbers(self.pooled)
+        (kept, codes), (rare, _) = _numbers_among(self.categories), _numbers_among(self.pooled)
         numbers = np.concatenate([kept, rare]) if rare.size else kept
+        codes = np.concatenate([codes, np.full(rare.size, self.categories.size)])
         order = np.argsort(numbers, kind="stable")
-        # Numbers come first among the categories, so that a place among the kept ones is a code, text or no text.
-        return numbers[order], np.where(order < kept.size, order, self.categories.size)
+        return numbers[order], codes[order]
 
     @cached_property
     def _byte_codes(self) -> NDArray[Any]:
@@ -198,11 +201,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (Real, Decimal, np.bool_))
 
 
-def _leading_numbers(categories: NDArray[Any]) -> NDArray[Any]:
-    """The categories that are numbers, which come first."""
+def _numbers_among(categories: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The categories that are numbers, and the places where they are."""
     if categories.dtype.kind != "O":
-        return categories
-    return np.array([_as_float(value) for value in categories.tolist() if _is_number(value)])
+        return categories, np.arange(categories.size)
+    places = [place for place, value in enumerate(categories.tolist()) if _is_number(value)]
+    return np.array([_as_float(categories[place]) for place in places]), np.array(places, np.intp)
 
 
 def _as_float(value: Any) -> float:

@@ -30,6 +30,8 @@ class Frame(NamedTuple):
         Which columns are categories judging by their dtype.
     array : ndarray of shape (N, D) or None
         The one array that the columns are views of, if there is one.
+    ordered : frozenset of int
+        Columns whose levels are in an order that means something, judging by their dtype.
     """
 
     names: list[str] | None
@@ -37,6 +39,7 @@ class Frame(NamedTuple):
     levels: list[NDArray[Any] | None]
     is_categorical: NDArray[np.bool_]
     array: NDArray[Any] | None = None
+    ordered: frozenset[int] = frozenset()
 
     @property
     def n_rows(self) -> int:
@@ -107,6 +110,7 @@ def as_frame(X: Any) -> Frame:
         levels=[column.levels for column in columns],
         is_categorical=np.array([column.is_categorical for column in columns]),
         array=array,
+        ordered=frozenset(index for index, column in enumerate(columns) if column.is_ordered),
     )
 
 

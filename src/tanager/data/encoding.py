@@ -7,11 +7,11 @@ left to the reader of the codes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,18 @@ from tanager.data.decoding import Bins, decode_column
 from tanager.data.labels import group_labels, unique_labels, value_labels
 
 Missing = Literal["value", "ignore"]
+
+
+class GivenValues(NamedTuple):
+    """What the user says about the values of columns, by their numbers."""
+
+    cuts: Mapping[int, NDArray[np.float64]] = {}
+    """Cuts of numeric columns."""
+    orders: Mapping[int, Sequence[Any]] = {}
+    """All values of ordinal columns, in their order."""
+
+
+_NOTHING_GIVEN = GivenValues()
 
 # Rows are encoded in blocks that stay in the cache, so that writing a row-major array column by column is cheap.
 _BLOCK_ROWS = 32768
@@ -81,6 +93,7 @@ class FrameEncoder:
         *,
         missing: Missing = "value",
         max_categories: int | None = None,
+        given: GivenValues = _NOTHING_GIVEN,
     ) -> FrameEncoder:
         """Learn bins and categories from the rows with positive weight.
 
@@ -100,6 +113,8 @@ class FrameEncoder:
             Largest number of codes for the values of a category, at least 2; the code of missing cells is not counted.
             Where there are more values, the heaviest keep a code of their own, the smaller of equally heavy ones
             first, and the others share one.
+        given : GivenValues
+            Cuts that `binning` is not asked for, and ordinal columns, whose values all have a code of their own.
         """
         _check_options(missing, max_categories)
         if frame.n_rows == 0:
@@ -112,15 +127,19 @@ class FrameEncoder:
         has_missing = [missing == "value" and share > 0 for share in missing_share]
         # A column without a value has no bins either: it is a category that never had one.
         is_numeric = ~is_categorical & (np.array(missing_share) < 1)
-        numeric = np.flatnonzero(is_numeric).tolist()
-        cuts = binning([_as_numbers(frame, index) for index in numeric], weight)
-        columns: dict[int, NumericColumn | CategoryColumn] = {
-            index: NumericColumn(_frozen(column_cuts), has_missing[index])
-            for index, column_cuts in zip(numeric, cuts, strict=True)
-        }
-        for index in np.flatnonzero(~is_numeric).tolist():
-            categories, pooled = _pool(frame, index, rows, weight, max_categories)
-            columns[index] = CategoryColumn(_frozen(categories), _frozen(pooled), has_missing[index])
+        open_columns = [index for index in np.flatnonzero(is_numeric).tolist() if index not in given.cuts]
+        found = binning([_as_numbers(frame, index) for index in open_columns], weight)
+        cuts = {**dict(zip(open_columns, found, strict=True)), **given.cuts}
+        columns: dict[int, NumericColumn | CategoryColumn] = {}
+        for index in range(frame.n_columns):
+            if is_numeric[index]:
+                columns[index] = NumericColumn(_frozen(cuts[index]), has_missing[index])
+            elif index in given.orders:
+                order = _ordinal_values(frame, index, rows, given.orders[index])
+                columns[index] = CategoryColumn(_frozen(order), order[:0], has_missing[index], is_ordinal=True)
+            else:
+                categories, pooled = _pool(frame, index, rows, weight, max_categories)
+                columns[index] = CategoryColumn(_frozen(categories), _frozen(pooled), has_missing[index])
         ordered = tuple(columns[index] for index in range(frame.n_columns))
         return cls(ordered, None if frame.names is None else tuple(frame.names))
 
@@ -130,16 +149,17 @@ class FrameEncoder:
         return np.array([column.card for column in self.columns], dtype=np.int32)
 
     def n_ordered(self, is_number: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """How many of the first codes of every column rise with the numbers that they stand for, shape (D,).
+        """How many of the first codes of every column are in an order that means something, shape (D,).
 
-        Codes of missing cells and of pooled values come after them. Only columns that ``is_number`` names have any: the
-        numbers of a category may mean nothing.
+        Codes of missing cells and of pooled values come after them. Besides ordinal columns, only those that
+        ``is_number`` names have any: the numbers of a category may mean nothing.
         """
         sizes = [
             column.cuts.size + 1 if isinstance(column, NumericColumn) else column.categories.size
             for column in self.columns
         ]
-        return np.where(is_number, sizes, 0).astype(np.int64)
+        is_ordinal = [isinstance(column, CategoryColumn) and column.is_ordinal for column in self.columns]
+        return np.where(is_number | np.array(is_ordinal), sizes, 0).astype(np.int64)
 
     def pooled(self) -> dict[str | int, list[Any]]:
         """Rare values that share a code, for each column that has some, by name or number."""
@@ -322,6 +342,19 @@ def _pool(
     is_kept = np.zeros(categories.size, dtype=np.bool_)
     is_kept[np.argsort(-totals, kind="stable")[: max_categories - 1]] = True
     return categories[is_kept], categories[~is_kept]
+
+
+def _ordinal_values(frame: Frame, index: int, rows: _Rows, order: Sequence[Any]) -> NDArray[Any]:
+    """The values of an ordinal column in their order; every value of the training rows must be among them."""
+    seen, values = _observed(frame, index, rows), list(order)
+    strays = [value for value in seen.tolist() if value not in values]
+    if strays:
+        raise ValueError(
+            f"{frame.label(index)} has the value {strays[0]!r}, which its order {values!r} does not have: add it "
+            "there, or correct the cells"
+        )
+    is_number = seen.dtype.kind in "iuf" and all(type(value) in (int, float) for value in values)
+    return np.array(values, np.result_type(seen.dtype, *values)) if is_number else object_array(values)
 
 
 def _totals(codes: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[Any]:

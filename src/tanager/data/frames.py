@@ -81,7 +81,8 @@ def _read_pandas(series: Any, label: str) -> Column:
     if isinstance(dtype, np.dtype):
         return read_array_column(series.to_numpy(), label)
     if dtype.name == "category":
-        return coded_column(series.cat.codes.to_numpy(), series.cat.categories.to_numpy(), label)
+        column = coded_column(series.cat.codes.to_numpy(), series.cat.categories.to_numpy(), label)
+        return column._replace(is_ordered=bool(dtype.ordered))
     if dtype.name.startswith(("str", "large_string")):
         return _read_pandas(series.astype("category"), label)
     if dtype.kind in "mM" or dtype.name.startswith("period"):

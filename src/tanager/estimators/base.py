@@ -59,7 +59,8 @@ class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, Base
     _scorer: ClassVar[str]  # name of the fitted attribute that has `log_joint`
 
     categorical_features: Any
-    binning: str
+    binning: Any
+    ordinal_features: Any
     max_bins: int | None
     max_categories: int | str | None
     missing: str
@@ -120,7 +121,8 @@ class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, Base
     def _check_options(self) -> None:
         """Refuse wrong options that both classifiers have, before X is read."""
         refuse_not_kept(self.get_params(deep=True))
-        check_choice("binning", self.binning, BINNINGS)
+        if not isinstance(self.binning, Mapping):
+            check_choice("binning", self.binning, BINNINGS)
         check_choice("missing", self.missing, ("value", "ignore"))
         check_choice("calibrate", self.calibrate, ("auto", True, False))
         for name, least in {"max_bins": 1, "max_categories": 2}.items():

@@ -37,6 +37,7 @@ from tanager.model import LogAverage, Network, average_networks
 
 _SHARED = (
     "categorical_features",
+    "ordinal_features",
     "binning",
     "max_bins",
     "max_categories",
@@ -74,8 +75,8 @@ class TANEnsembleClassifier(TANBase):
     combine : {"log", "probability"}, default="log"
         Average log-probabilities, which makes the prediction one sum of lines of CPTs (those of the same pair of
         features add up to one), or average probabilities.
-    categorical_features, binning, max_bins, max_categories, missing, class_weight, forbid, require, calibrate,
-    random_state, n_jobs, verbose
+    categorical_features, ordinal_features, binning, max_bins, max_categories, missing, class_weight, forbid, require,
+    calibrate, random_state, n_jobs, verbose
         As in `TANClassifier`. With separate training, ``n_jobs`` members are trained at the same time.
 
     Attributes
@@ -115,7 +116,8 @@ class TANEnsembleClassifier(TANBase):
         training: Literal["auto", "joint", "separate"] = "auto",
         combine: Literal["log", "probability"] = "log",
         categorical_features: Any = "from_dtype",
-        binning: Literal["auto", "mdlp", "quantile", "fine", "none"] = "auto",
+        ordinal_features: Mapping[str | int, Sequence[Any]] | None = None,
+        binning: Literal["auto", "mdlp", "quantile", "fine", "none"] | Mapping[str | int, Sequence[float]] = "auto",
         max_bins: int | None = None,
         max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
@@ -132,6 +134,7 @@ class TANEnsembleClassifier(TANBase):
         self.training = training
         self.combine = combine
         self.categorical_features = categorical_features
+        self.ordinal_features = ordinal_features
         self.binning = binning
         self.max_bins = max_bins
         self.max_categories = max_categories

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,8 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from tanager.data import Frame, FrameEncoder, as_frame, make_binning, resolve_categorical
-from tanager.estimators.knowledge import edge_rules
+from tanager.data import Frame, FrameEncoder, as_frame, make_binning
+from tanager.estimators.knowledge import edge_rules, given_values, which_are_numbers
 from tanager.estimators.weights import class_factors, read_weights
 from tanager.learning import Context, Part, Rows, hold_out
 
@@ -41,7 +42,8 @@ class TrainingData:
         factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
         self._weight = _times(self._sample_weight, factors, self._numbers)
         self._rules = edge_rules(estimator, self._frame)
-        self._is_number = ~resolve_categorical(self._frame, estimator.categorical_features)
+        self._given = given_values(estimator, self._frame)
+        self._is_number = which_are_numbers(estimator, self._frame, self._given)
         self._feature_names = getattr(scratch, "feature_names_in_", None)
         self._encoded: dict[str, Encoded] = {}
         self._contexts: dict[str, Context] = {}
@@ -92,7 +94,7 @@ class TrainingData:
         return Context(own.take_part(kept), self._n_threads, rules=self._rules), own.take_part(held)
 
     def _binning(self, is_fine: bool) -> str:
-        given: str = self._estimator.binning
+        given: str = "auto" if isinstance(self._estimator.binning, Mapping) else self._estimator.binning
         return "fine" if given == "auto" and is_fine else given
 
     def _encode(self, binning: str) -> Encoded:
@@ -118,7 +120,13 @@ class TrainingData:
         if isinstance(most, str):
             most = _FINE_CATEGORIES if binning == "fine" else _COARSE_CATEGORIES
         return FrameEncoder.fit(
-            self._frame, is_categorical, weight, cut, missing=estimator.missing, max_categories=most
+            self._frame,
+            is_categorical,
+            weight,
+            cut,
+            missing=estimator.missing,
+            max_categories=most,
+            given=self._given,
         )
 
 

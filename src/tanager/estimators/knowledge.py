@@ -1,4 +1,4 @@
-"""What a user knows beforehand, by names of columns: edges that are forbidden or required.
+"""What a user knows beforehand, by names of columns: edges, cut points, and the order of categories.
 
 Everything is checked twice: what can be told without the data before X is read, the rest when its columns are known.
 """
@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager._options import suggest
-from tanager.data import Frame
+from tanager.data import Frame, GivenValues, resolve_categorical
 from tanager.learning import FixedParents, as_structure
 from tanager.structure import EdgeRules, check_edges
 
@@ -23,6 +24,11 @@ def check_knowledge(estimator: Any) -> None:
     structure = getattr(estimator, "structure", "auto")
     if (forbid or require) and not isinstance(structure, str):
         _check_given(as_structure(structure), forbid, require)
+    if isinstance(estimator.binning, Mapping):
+        for column, cuts in estimator.binning.items():
+            read_cuts(_plain_column("binning", column), cuts)
+    for column, order in _orders(estimator.ordinal_features).items():
+        read_order(_plain_column("ordinal_features", column), order)
 
 
 def read_edges(option: str, edges: Any) -> list[tuple[Any, Any]]:
@@ -54,6 +60,57 @@ def edge_rules(estimator: Any, frame: Frame) -> EdgeRules | None:
     return EdgeRules.from_edges(frame.n_columns, edges["forbid"], edges["require"], labels)
 
 
+def read_cuts(column: Any, cuts: Any) -> NDArray[np.float64]:
+    """Cut points of a column, which must rise; a number on a cut belongs to the bin above."""
+    try:
+        array = np.array(cuts, np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.ndim != 1 or not np.isfinite(array).all() or (np.diff(array) <= 0).any():
+        raise ValueError(f"binning of column {column!r} must be a list of numbers that rise, got {cuts!r}")
+    return array
+
+
+def read_order(column: Any, order: Any) -> list[Any]:
+    """All values of a column in their order."""
+    is_list = isinstance(order, (list, tuple, np.ndarray)) and np.ndim(np.array(order, object)) == 1
+    values = [value.item() if isinstance(value, np.generic) else value for value in order] if is_list else []
+    if len(values) < 2 or any(not isinstance(value, (str, int, float)) or value != value for value in values):
+        raise ValueError(
+            f"ordinal_features of column {column!r} must be a list of its values, texts or numbers, in their order, "
+            f"got {order!r}"
+        )
+    if len(set(values)) < len(values):
+        twice = next(value for value in values if values.count(value) > 1)
+        raise ValueError(f"ordinal_features of column {column!r} has the value {twice!r} twice")
+    return values
+
+
+def given_values(estimator: Any, frame: Frame) -> GivenValues:
+    """Cut points and orders of categories, by numbers of columns; ordered columns of a frame count by themselves."""
+    cuts = estimator.binning if isinstance(estimator.binning, Mapping) else {}
+    orders = {index: frame.levels[index].tolist() for index in sorted(frame.ordered)}  # type: ignore[union-attr]
+    orders |= {
+        column_position("ordinal_features", column, frame): read_order(column, order)
+        for column, order in _orders(estimator.ordinal_features).items()
+    }
+    return GivenValues(
+        {column_position("binning", column, frame): read_cuts(column, each) for column, each in cuts.items()}, orders
+    )
+
+
+def which_are_numbers(estimator: Any, frame: Frame, given: GivenValues) -> NDArray[np.bool_]:
+    """Which columns are numbers, bool[D]; those that are ordinal by their dtype only if they are no numbers."""
+    is_number = ~resolve_categorical(frame, estimator.categorical_features)
+    named = {column_position("ordinal_features", column, frame) for column in _orders(estimator.ordinal_features)}
+    is_number[list(named)] = False
+    for index in given.cuts:
+        if not is_number[index]:
+            what = "is ordinal" if index in named else "holds categories"
+            raise ValueError(f"binning has cut points for {frame.label(index)}, which {what}: leave one of them out")
+    return is_number
+
+
 def column_position(option: str, column: Any, frame: Frame) -> int:
     """Position of a column that an option names, or numbers."""
     if isinstance(column, str):
@@ -67,6 +124,15 @@ def column_position(option: str, column: Any, frame: Frame) -> int:
     if not 0 <= column < frame.n_columns:
         raise ValueError(f"{option} has column {column}, but X has {frame.n_columns} columns, counted from 0")
     return int(column)
+
+
+def _orders(ordinal_features: Any) -> Mapping[Any, Any]:
+    if ordinal_features is not None and not isinstance(ordinal_features, Mapping):
+        raise ValueError(
+            "ordinal_features must be a dict from columns to lists of their values in order, such as "
+            f"{{'size': ['S', 'M', 'L']}}, got {ordinal_features!r}"
+        )
+    return ordinal_features or {}
 
 
 def _plain_column(option: str, column: Any) -> Any:

@@ -75,11 +75,16 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
     categorical_features : None, "from_dtype" or array-like, default="from_dtype"
         Columns to take as categories: a boolean mask, positions or names, as in scikit-learn's histogram gradient
         boosting. "from_dtype" takes the columns of category, text and boolean type. Other columns are numbers.
-    binning : {"auto", "mdlp", "quantile", "fine", "none"}, default="auto"
+    ordinal_features : dict, default=None
+        Columns of categories that have an order, with all their values in that order: ``{"size": ["S", "M", "L"]}``.
+        Penalties on differences of neighbouring values then hold for them as for numbers. Ordered categories of pandas
+        count as ordinal by themselves.
+    binning : {"auto", "mdlp", "quantile", "fine", "none"} or dict, default="auto"
         How numbers are cut into bins: where the classes change ("mdlp", see `MDLPDiscretizer`), at quantiles, finely,
         or not at all, so that each number is a category. "auto" is "fine" for `PenalisedLikelihood`; for other
         parameters it is "mdlp", but columns of at most 10 distinct values keep them all, and columns that it leaves
-        whole are cut at quartiles.
+        whole are cut at quartiles. A dict has cut points of your own, ``{"age": [18, 65]}``; a number on a cut belongs
+        to the bin above. Columns that it does not name are cut as with "auto".
     max_bins : int or None, default=None
         Largest number of bins of a numeric column; None is no limit for "mdlp", 10 for "quantile"
         and 64 for "fine", where bins of single heavy values may come on top.
@@ -187,7 +192,8 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         parameters: str | Parameters = "auto",
         *,
         categorical_features: Any = "from_dtype",
-        binning: Literal["auto", "mdlp", "quantile", "fine", "none"] = "auto",
+        ordinal_features: Mapping[str | int, Sequence[Any]] | None = None,
+        binning: Literal["auto", "mdlp", "quantile", "fine", "none"] | Mapping[str | int, Sequence[float]] = "auto",
         max_bins: int | None = None,
         max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
@@ -202,6 +208,7 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         self.structure = structure
         self.parameters = parameters
         self.categorical_features = categorical_features
+        self.ordinal_features = ordinal_features
         self.binning = binning
         self.max_bins = max_bins
         self.max_categories = max_categories

@@ -12,7 +12,7 @@ from tanager.data.coders import sort_categories
 from tanager.files.container import Arrays
 from tanager.files.values import ELEMENTS, array_of, check_distinct, element_of, pack_values, take_spans, unpack_values
 
-_NUMERIC, _CATEGORY = 0, 1
+_NUMERIC, _CATEGORY, _ORDINAL = 0, 1, 2
 
 
 def pack_encoder(encoder: FrameEncoder) -> dict[str, NDArray[Any]]:
@@ -26,7 +26,7 @@ def pack_encoder(encoder: FrameEncoder) -> dict[str, NDArray[Any]]:
             n_cuts.append(column.cuts.size)
             n_values += [0, 0]
             continue
-        kinds.append(_CATEGORY)
+        kinds.append(_ORDINAL if column.is_ordinal else _CATEGORY)
         elements.append(ELEMENTS.index(element_of(column.categories, f"values of {encoder.column_label(index)}")))
         n_cuts.append(0)
         n_values += [column.categories.size, column.pooled.size]
@@ -48,7 +48,7 @@ def pack_encoder(encoder: FrameEncoder) -> dict[str, NDArray[Any]]:
 
 def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> FrameEncoder:
     """The inverse of `pack_encoder`; checks everything."""
-    kinds = _take_choices(arrays, "columns.kind", n_features, 2)
+    kinds = _take_choices(arrays, "columns.kind", n_features, 3)
     has_missing = _take_choices(arrays, "columns.has_missing", n_features, 2)
     elements = _take_choices(arrays, "columns.element", n_features, len(ELEMENTS))
     cuts = arrays.take("columns.cuts", "float64")
@@ -69,9 +69,10 @@ def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> FrameEnc
             continue
         if own_cuts.size:
             raise ValueError(f"{what} is a category, but it has cuts")
-        _check_sorted(categories, pooled, what)
+        is_ordinal = kinds[i] == _ORDINAL
+        _check_values(categories, pooled, what, is_ordinal)
         both = [_frozen(array_of(part, ELEMENTS[elements[i]], f"values of {what}")) for part in (categories, pooled)]
-        columns.append(CategoryColumn(both[0], both[1], bool(has_missing[i])))
+        columns.append(CategoryColumn(both[0], both[1], bool(has_missing[i]), is_ordinal))
         if columns[-1].card == 0:
             raise ValueError(f"{what} has no values")
     return FrameEncoder(tuple(columns), _unpack_names(arrays, n_features) if has_names else None)
@@ -105,10 +106,10 @@ def _unpack_names(arrays: Arrays, n_features: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _check_sorted(categories: list[Any], pooled: list[Any], what: str) -> None:
-    """Check that values are distinct and in the order that encoding relies on."""
+def _check_values(categories: list[Any], pooled: list[Any], what: str, is_ordinal: bool) -> None:
+    """Check that values are distinct, and sorted unless they have an order of their own."""
     check_distinct(categories + pooled, f"values of {what}")
-    if any(sort_categories(part, what) != part for part in (categories, pooled)):
+    if not is_ordinal and any(sort_categories(part, what) != part for part in (categories, pooled)):
         raise ValueError(f"values of {what} are not sorted")
 
 
