@@ -67,6 +67,7 @@ class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, Base
     class_weight: Any
     forbid: Any
     require: Any
+    monotonic_cst: Any
     calibrate: bool | str
     random_state: Any
     n_jobs: int | None

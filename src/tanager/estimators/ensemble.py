@@ -24,6 +24,7 @@ from tanager.learning import (
     NoParents,
     Parameters,
     Rows,
+    able_to_be_monotone,
     able_to_have_edges,
     as_parameters,
     as_structure,
@@ -45,6 +46,7 @@ _SHARED = (
     "class_weight",
     "forbid",
     "require",
+    "monotonic_cst",
 )
 
 
@@ -76,7 +78,7 @@ class TANEnsembleClassifier(TANBase):
         Average log-probabilities, which makes the prediction one sum of lines of CPTs (those of the same pair of
         features add up to one), or average probabilities.
     categorical_features, ordinal_features, binning, max_bins, max_categories, missing, class_weight, forbid, require,
-    calibrate, random_state, n_jobs, verbose
+    monotonic_cst, calibrate, random_state, n_jobs, verbose
         As in `TANClassifier`. With separate training, ``n_jobs`` members are trained at the same time.
 
     Attributes
@@ -124,6 +126,7 @@ class TANEnsembleClassifier(TANBase):
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         forbid: Sequence[tuple[str | int, str | int]] | None = None,
         require: Sequence[tuple[str | int, str | int]] | None = None,
+        monotonic_cst: Mapping[str | int, int] | Sequence[int] | None = None,
         calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -142,6 +145,7 @@ class TANEnsembleClassifier(TANBase):
         self.class_weight = class_weight
         self.forbid = forbid
         self.require = require
+        self.monotonic_cst = monotonic_cst
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -213,9 +217,13 @@ class TANEnsembleClassifier(TANBase):
         check_choice("combine", self.combine, ("log", "probability"))
         if self.calibrate is True and self.combine != "log":
             raise ValueError(f"calibrate=True requires combine='log', got combine={self.combine!r}")
+        if self.monotonic_cst is not None and self.combine != "log":
+            raise ValueError(f"monotonic_cst requires combine='log', got combine={self.combine!r}")
         recipes = ensemble_recipes_for(self.members, self.parameters, self.training)
         if self.require:
             recipes = able_to_have_edges(recipes)
+        if self.monotonic_cst is not None:
+            recipes = able_to_be_monotone(recipes)
         searched = [getattr(each.members, "structure", NoParents()) for each in recipes.values()]
         if self.calibrate is True and any(as_structure(each).may_have_cycles for each in searched):
             raise ValueError(f"calibrate=True requires a forest, which members={self.members!r} does not promise")

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from tanager.data import Frame, FrameEncoder, as_frame, make_binning
-from tanager.estimators.knowledge import edge_rules, given_values, which_are_numbers
+from tanager.estimators.knowledge import directions_of, edge_rules, given_values, which_are_numbers
 from tanager.estimators.weights import class_factors, read_weights
 from tanager.learning import Context, Part, Rows, hold_out
 
@@ -41,9 +41,16 @@ class TrainingData:
         self._sample_weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
         factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
         self._weight = _times(self._sample_weight, factors, self._numbers)
-        self._rules = edge_rules(estimator, self._frame)
         self._given = given_values(estimator, self._frame)
         self._is_number = which_are_numbers(estimator, self._frame, self._given)
+        is_ordered = self._is_number | np.isin(np.arange(self._frame.n_columns), list(self._given.orders))
+        directions = directions_of(estimator, self._frame, is_ordered)
+        self._known: dict[str, Any] = {"rules": edge_rules(estimator, self._frame), "directions": directions}
+        if directions is not None and len(self._classes) > 2:
+            raise ValueError(
+                f"monotonic_cst requires two classes, but y has {len(self._classes)}: with more, a feature cannot make "
+                "all of them more probable, and 'rising' means something else for each pair of them"
+            )
         self._feature_names = getattr(scratch, "feature_names_in_", None)
         self._encoded: dict[str, Encoded] = {}
         self._contexts: dict[str, Context] = {}
@@ -62,7 +69,7 @@ class TrainingData:
         binning = self._binning(is_fine)
         if binning not in self._contexts:
             rows = self.encoded(is_fine=is_fine).rows
-            self._contexts[binning] = Context(rows, self._n_threads, self._estimator.verbose, self._rules)
+            self._contexts[binning] = Context(rows, self._n_threads, self._estimator.verbose, **self._known)
         return self._contexts[binning]
 
     def parts(self, seed: int, *, is_fine: bool) -> list[tuple[Context, Rows]]:
@@ -91,7 +98,7 @@ class TrainingData:
         own = rows._replace(
             codes=codes, cards=encoder.cards.astype(np.int64), n_ordered=encoder.n_ordered(self._is_number)
         )
-        return Context(own.take_part(kept), self._n_threads, rules=self._rules), own.take_part(held)
+        return Context(own.take_part(kept), self._n_threads, **self._known), own.take_part(held)
 
     def _binning(self, is_fine: bool) -> str:
         given: str = "auto" if isinstance(self._estimator.binning, Mapping) else self._estimator.binning

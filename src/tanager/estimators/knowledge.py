@@ -16,6 +16,8 @@ from tanager.data import Frame, GivenValues, resolve_categorical
 from tanager.learning import FixedParents, as_structure
 from tanager.structure import EdgeRules, check_edges
 
+DIRECTIONS = (-1, 0, 1)
+
 
 def check_knowledge(estimator: Any) -> None:
     """Refuse options that contradict each other whatever the data are."""
@@ -29,6 +31,9 @@ def check_knowledge(estimator: Any) -> None:
             read_cuts(_plain_column("binning", column), cuts)
     for column, order in _orders(estimator.ordinal_features).items():
         read_order(_plain_column("ordinal_features", column), order)
+    for column, direction in _directions(estimator.monotonic_cst).items():
+        if isinstance(direction, bool) or direction not in DIRECTIONS:
+            raise ValueError(f"monotonic_cst of column {column!r} must be 1, 0 or -1, got {direction!r}")
 
 
 def read_edges(option: str, edges: Any) -> list[tuple[Any, Any]]:
@@ -99,6 +104,20 @@ def given_values(estimator: Any, frame: Frame) -> GivenValues:
     )
 
 
+def directions_of(estimator: Any, frame: Frame, is_ordered: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+    """Whether the log-odds must rise, 1, or fall, -1, with each column, int64[D]; None if none is constrained."""
+    directions = np.zeros(frame.n_columns, np.int64)
+    for column, direction in _directions(estimator.monotonic_cst).items():
+        index = column_position("monotonic_cst", column, frame)
+        if direction and not is_ordered[index]:
+            raise ValueError(
+                f"monotonic_cst names {frame.label(index)}, which holds categories without an order: give one in "
+                "ordinal_features"
+            )
+        directions[index] = direction
+    return directions if directions.any() else None
+
+
 def which_are_numbers(estimator: Any, frame: Frame, given: GivenValues) -> NDArray[np.bool_]:
     """Which columns are numbers, bool[D]; those that are ordinal by their dtype only if they are no numbers."""
     is_number = ~resolve_categorical(frame, estimator.categorical_features)
@@ -124,6 +143,19 @@ def column_position(option: str, column: Any, frame: Frame) -> int:
     if not 0 <= column < frame.n_columns:
         raise ValueError(f"{option} has column {column}, but X has {frame.n_columns} columns, counted from 0")
     return int(column)
+
+
+def _directions(monotonic_cst: Any) -> Mapping[Any, Any]:
+    """Directions by column, from a dict or from a list with one for each column."""
+    if monotonic_cst is None:
+        return {}
+    if isinstance(monotonic_cst, Mapping):
+        return {_plain_column("monotonic_cst", column): each for column, each in monotonic_cst.items()}
+    if isinstance(monotonic_cst, (list, tuple, np.ndarray)):
+        return dict(enumerate(np.asarray(monotonic_cst, object).tolist()))
+    raise ValueError(
+        f"monotonic_cst must be a dict from columns to 1 or -1, such as {{'income': 1}}, got {monotonic_cst!r}"
+    )
 
 
 def _orders(ordinal_features: Any) -> Mapping[Any, Any]:

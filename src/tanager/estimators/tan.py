@@ -26,6 +26,7 @@ from tanager.learning import (
     Recipe,
     Rows,
     Structure,
+    able_to_be_monotone,
     able_to_have_edges,
     as_parameters,
     as_structure,
@@ -105,6 +106,11 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         Edges between features that the structure must not have, and edges that it must have, by names or positions of
         columns. Every search keeps to them. To keep two features apart, forbid both directions; a feature can have one
         required parent. The class is a parent of every feature in any case.
+    monotonic_cst : dict or list, default=None
+        For two classes, columns with which the probability of ``classes_[1]`` must never fall (1) or never rise (-1),
+        whatever the known values of the others are: ``{"income": 1}``, or a list with 1, 0 or -1 for each column. It
+        holds exactly, for numbers and ordinal categories; where the value of another column is unknown and summed out,
+        there is no promise. Requires `PenalisedLikelihood`, to which it limits the presets.
     calibrate : {"auto", True, False}, default="auto"
         Divide the log-odds of the classes by a temperature that was found on held-out rows. The CPTs are changed to
         that end, so it holds for queries and exports, too. "auto" does so if rows are held out for a choice anyway.
@@ -200,6 +206,7 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         forbid: Sequence[tuple[str | int, str | int]] | None = None,
         require: Sequence[tuple[str | int, str | int]] | None = None,
+        monotonic_cst: Mapping[str | int, int] | Sequence[int] | None = None,
         calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -216,6 +223,7 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         self.class_weight = class_weight
         self.forbid = forbid
         self.require = require
+        self.monotonic_cst = monotonic_cst
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -321,6 +329,8 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         recipes = recipes_for(self.structure, self.parameters)
         if self.require:
             recipes = able_to_have_edges(recipes)
+        if self.monotonic_cst is not None:
+            recipes = able_to_be_monotone(recipes)
         if self.calibrate is True and any(as_structure(each.structure).may_have_cycles for each in recipes.values()):
             raise ValueError(f"calibrate=True requires a forest, which structure={self.structure!r} does not promise")
         return recipes

@@ -175,6 +175,8 @@ class Context:
         1 shows progress on stderr.
     rules : EdgeRules, optional
         Edges that structures must not have, or must have.
+    directions : int64 array of shape (D,), optional
+        1 where the log-odds of the second of two classes must rise with a feature, -1 where they must fall.
 
     Examples
     --------
@@ -189,6 +191,7 @@ class Context:
     n_threads: int = 1
     verbose: int = 0
     rules: EdgeRules | None = None
+    directions: NDArray[np.int64] | None = None
     _answers: _Answers = field(default_factory=_Answers, repr=False, compare=False)
     _cancelled: Event = field(default_factory=Event, repr=False, compare=False)
 
@@ -203,7 +206,7 @@ class Context:
 
     def part(self, rows: Rows) -> Context:
         """Some of the rows, with what is known beforehand, to be worked on by one thread."""
-        return Context(rows, rules=self.rules)
+        return Context(rows, rules=self.rules, directions=self.directions)
 
     def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
         """Results of a function for each item, some found at the same time.

@@ -124,6 +124,7 @@ class ParameterOptions(Options):
     needs_fixed: ClassVar[bool] = True
     can_join: ClassVar[bool] = True
     is_fine: ClassVar[bool] = False
+    can_be_monotone: ClassVar[bool] = False
 
     def sized(self, n_rows: float) -> Self:
         """Nothing depends on the number of rows."""

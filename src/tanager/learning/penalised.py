@@ -20,6 +20,7 @@ import numpy as np
 from tanager._options import check_count, check_number
 from tanager._types import FloatArray
 from tanager.learning.context import Context, Rows, hold_out
+from tanager.learning.monotone import MonotoneEffects
 from tanager.learning.parameters import Fitted, LayOut, ParameterOptions
 from tanager.learning.structures import Forest
 from tanager.model import Effects, Groups, Layout, Network, ParentDistribution, can_temper, count_rows, temper
@@ -95,6 +96,7 @@ class PenalisedLikelihood(ParameterOptions):
     """
 
     is_fine: ClassVar[bool] = True
+    can_be_monotone: ClassVar[bool] = True
 
     main: float | Literal["auto"] = "auto"
     pairs: float | Literal["auto"] = "auto"
@@ -156,7 +158,12 @@ class PenalisedLikelihood(ParameterOptions):
     def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
         """Fit the effects of the pairs of all layouts together, and put them into one network for each."""
         pairs, rows = pairs_of(layouts), context.merged_rows()
-        effects = make_effects(rows, context.n_ordered, cast(Groups, layouts[0].groups), pairs, context.n_threads)
+        given = (context.n_ordered, cast(Groups, layouts[0].groups), pairs)
+        effects: Effects | MonotoneEffects
+        if context.directions is None:
+            effects = make_effects(rows, *given, context.n_threads)
+        else:
+            effects = MonotoneEffects(rows, *given, context.directions, context.n_threads)
         theta = effects.fit(float(self.main), float(self.pairs), most_steps=_STEPS)
         n_shared = Counter(pair for layout in layouts for pair in _pairs(layout))
         shares = {pair: len(layouts) / n for pair, n in n_shared.items()}
@@ -230,7 +237,11 @@ def _pairs(layout: Layout) -> set[tuple[int, int]]:
 
 
 def _network(
-    layout: Layout, rows: Rows, effects: Effects, theta: FloatArray, shares: Mapping[tuple[int, int], float]
+    layout: Layout,
+    rows: Rows,
+    effects: Effects | MonotoneEffects,
+    theta: FloatArray,
+    shares: Mapping[tuple[int, int], float],
 ) -> Network:
     """The network with frequencies and effects in its CPTs, those of each pair times its share."""
     groups, arena = effects.groups, np.zeros(layout.arena_size, np.float32)

@@ -157,6 +157,18 @@ def able_to_have_edges(recipes: Mapping[str, RecipeT]) -> dict[str, RecipeT]:
     return able
 
 
+def able_to_be_monotone(recipes: Mapping[str, RecipeT]) -> dict[str, RecipeT]:
+    """The recipes whose parameters can keep the log-odds rising along features; at least one."""
+    parameters = {name: as_parameters(each.parameters) for name, each in recipes.items()}  # type: ignore[attr-defined]
+    able = {name: recipes[name] for name, each in parameters.items() if getattr(each, "can_be_monotone", False)}
+    if not able:
+        raise ValueError(
+            "monotonic_cst requires PenalisedLikelihood, the only parameters that can be kept in order, got parameters="
+            f"{next(iter(parameters.values()))!r}: use parameters='penalised' and a fixed structure, such as 'chow-liu'"
+        )
+    return able
+
+
 def as_structure(structure: Any) -> Structure:
     """The structure that a word, a list of parents or a search space stands for."""
     if isinstance(structure, ParentSets):
