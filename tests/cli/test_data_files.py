@@ -147,3 +147,25 @@ def test_files_that_are_refused(tmp_path, name, text, options, message):
 def test_folder(tmp_path):
     with pytest.raises(InputError, match="is a folder"):
         open_data(tmp_path, Reading())
+
+
+@pytest.mark.parametrize("n_columns", [1, 30_000])
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_a_header_of_more_than_a_megabyte(tmp_path, n_columns, ending):
+    names = [f"{number:06d}-{'é' * 15}" for number in range(n_columns)]
+    text = ",".join(names) + "\n" + ",".join(["7"] * n_columns) + ending
+    file = open_data(written(tmp_path, "wide.csv", text), Reading())
+    assert file.names == names
+    (piece,) = file.pieces(names)
+    assert piece.num_rows == 1
+    assert set(map(str, piece.slice(0, 1).to_pylist()[0].values())) == {"7"}
+    alone = open_data(written(tmp_path, "alone.csv", ",".join(names) + ending), Reading())
+    assert alone.names == names
+    assert [each.num_rows for each in alone.pieces(names[:2])] == [0]
+
+
+def test_a_quote_that_is_not_closed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("tanager.cli.data_files._LONGEST_HEAD", 1 << 20)
+    path = written(tmp_path, "quote.csv", 'a,"b\n' + "1,2\n" * 400_000)
+    with pytest.raises(InputError, match=r"quote\.csv.*(longer than 1 MB; is a quote not closed|field larger)"):
+        open_data(path, Reading())

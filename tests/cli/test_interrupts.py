@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in the middle of a command: the exit code is right, and no file is left behind."""
+"""Ctrl-C, SIGTERM and SIGHUP in the middle of a command: the exit code is right, and no file is left behind."""
 
 import os
 import signal
@@ -49,7 +49,7 @@ def long_file(flowers, tmp_path):
     return path
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_predict(model, long_file, tmp_path, number, code):
     out = tmp_path / "p.csv"
 

@@ -50,7 +50,7 @@ def test_text_arrays_are_categories(dtype):
     [
         ([1, 2, 3], [1, 2, 3], False),
         ([1, 2.5, None], [1.0, 2.5, None], False),
-        ([2**70, 1], [float(2**70), 1.0], False),
+        ([2**70, 1], [2**70, 1], False),
         ([Decimal("1.5"), Fraction(1, 2), np.float32(2)], [1.5, 0.5, 2.0], False),
         ([np.int64(3), 4], [3, 4], False),
         ([True, False, None], [True, False, None], True),

@@ -12,6 +12,7 @@ from tanager.experiments.grids import paper_grid
 from tanager.experiments.run import Result
 from tanager.experiments.spec import RunSpec
 from tanager.experiments.store import SCHEMA_VERSION, Store, StoreError
+from tests.restricted import run_without_privileges
 
 SPECS = [replace(spec, epochs=1) for spec in paper_grid("digits", "nb")[:200]]
 RESULT = Result(0.25, 0.5, (-1, 0), None, seconds=1.0, cpu_seconds=1.0)
@@ -200,3 +201,52 @@ def test_database_limit_is_reported_as_a_full_disk(path):
         with pytest.raises(StoreError, match="the disk is full; what was stored before is safe"):
             store.request(RunSpec(dataset="digits", method="nb-ml", seed=seed) for seed in range(500))
         assert store.outstanding() == []
+
+
+DAMAGED = ["[]", "null", "{", ""]
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [*(("spec", text) for text in DAMAGED), *(("result", text) for text in [*DAMAGED, "{}", '{"recovered": 3}'])],
+)
+def test_a_damaged_row_is_named(path, column, text):
+    with Store(path) as store:
+        store.add(SPECS[0], RESULT)
+        store._connection.execute(f"UPDATE results SET {column} = ?", (text,))
+        with pytest.raises(StoreError, match=f"damaged in the row with the key '{SPECS[0].key}'"):
+            store.records()
+
+
+def test_a_store_that_may_not_be_written_is_read(path):
+    """As any user, root included, who has no right to write: SQLite cannot make its usual files beside it."""
+    with Store(path) as store:
+        store.add(SPECS[0], RESULT)
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    code = f"""
+from pathlib import Path
+from tanager.experiments.store import Store, StoreError
+from tests.experiments.test_store import RESULT, SPECS
+with Store(Path({str(path)!r}), must_exist=True) as store:
+    print(len(store), len(store.records()), len(store.missing(SPECS)))
+    try:
+        store.add(SPECS[1], RESULT)
+    except StoreError as error:
+        print(error)
+"""
+    try:
+        done = run_without_privileges(code)
+    finally:
+        path.parent.chmod(0o755)
+    assert done.stdout.splitlines() == ["1 1 199", f"cannot write the store {path}: it is write-protected"], done.stderr
+
+
+def test_results_in_the_log_of_a_protected_store_are_not_left_out(path, monkeypatch):
+    with Store(path) as store:
+        store.add(SPECS[0], RESULT)
+        log = path.with_name(path.name + "-wal")
+        assert log.stat().st_size
+        monkeypatch.setattr("os.access", lambda *args: False)
+        with pytest.raises(StoreError, match=r"its last results are still in .*-wal; copy both"):
+            Store(path, must_exist=True)

@@ -10,6 +10,9 @@ from typing import Any
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGTERM, _terminate)
+    # A terminal that closes hangs up; a command started with nohup goes on.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _terminate)
     try:
         from tanager.cli.app import app
 

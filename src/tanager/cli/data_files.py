@@ -24,9 +24,10 @@ from tanager._options import suggest
 from tanager.cli.errors import InputError
 
 CHUNK_ROWS = 65536
-_HEAD_BYTES = 1 << 20
-# Text is parsed in blocks of this size, which limits the length of a row and the memory of a stream.
-_BLOCK_BYTES = 1 << 20
+_HEAD_BYTES, _LONGEST_HEAD = 1 << 20, 1 << 26
+# Text is parsed in blocks of this size, which limits the length of a row and the memory of a stream; larger ones, as
+# many times as long as the first row, are for files with very many columns.
+_BLOCK_BYTES, _BLOCK_ROWS = 1 << 20, 4
 _DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _PARQUET = b"PAR1"
@@ -104,11 +105,9 @@ class TextData:
         self.path, self._reading = path, reading
         self._delimiter = _delimiter(path, reading)
         with _errors_named(path), self._stream() as stream:
-            head = stream.read(_HEAD_BYTES)
-        lines = io.StringIO(self._decode(head), newline="").readlines()
-        if not any(line.strip() for line in lines):
-            raise InputError(f"{path} is empty")
-        first, n_lines = self._first_record(lines)
+            lines, first, n_lines = self._read_head(stream)
+        size = sum(len(line.encode(errors="replace")) for line in lines[:n_lines])
+        self._block_bytes = max(_BLOCK_BYTES, _BLOCK_ROWS * size)
         self._is_header_only = reading.has_header and not any(line.strip() for line in lines[n_lines:])
         if reading.has_header:
             self._raw_names = first
@@ -131,7 +130,7 @@ class TextData:
         options = {
             "read_options": pyarrow.csv.ReadOptions(
                 use_threads=False,  # threads would prefetch more, which takes memory
-                block_size=_BLOCK_BYTES,
+                block_size=self._block_bytes,
                 encoding=self._reading.encoding,
                 autogenerate_column_names=not self._reading.has_header,
             ),
@@ -157,7 +156,25 @@ class TextData:
         found = (name for start, name in _COMPRESSIONS.items() if magic.startswith(start))
         return pyarrow.input_stream(str(self.path), compression=next(found, None))
 
-    def _decode(self, head: bytes) -> str:
+    def _read_head(self, stream: Any) -> tuple[list[str], list[str], int]:
+        """The first lines, beyond the first row if there is more, the cells of that row, and how many are its lines."""
+        head = b""
+        while len(head) < _LONGEST_HEAD:
+            more = stream.read(max(_HEAD_BYTES, len(head)))
+            head += more
+            is_whole = len(more) < _HEAD_BYTES
+            lines = io.StringIO(self._decode(head, is_whole), newline="").readlines()
+            if any(line.strip() for line in lines):
+                first, n_lines = self._first_record(lines)
+                if is_whole or any(line.strip() for line in lines[n_lines:]):
+                    return lines, first, n_lines
+            elif is_whole:
+                raise InputError(f"{self.path} is empty")
+        raise InputError(
+            f"the first row of {self.path} is longer than {_LONGEST_HEAD >> 20} MB; is a quote not closed?"
+        )
+
+    def _decode(self, head: bytes, is_whole: bool) -> str:
         """The first lines as text; binary data is refused."""
         encoding = self._reading.encoding
         if head.startswith(b"PK\x03\x04"):
@@ -165,7 +182,7 @@ class TextData:
         if head.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8":
             raise InputError(f"{self.path} is UTF-16 text; add --encoding utf-16")
         try:
-            text = head.decode(encoding, errors="strict" if len(head) < _HEAD_BYTES else "ignore")
+            text = head.decode(encoding, errors="strict" if is_whole else "ignore")
         except LookupError:
             raise InputError(f"unknown text encoding {encoding!r}; try utf-8, latin-1 or utf-16") from None
         except UnicodeDecodeError:

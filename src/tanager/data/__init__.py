@@ -6,6 +6,7 @@ from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Frame, as_frame, check_categorical, resolve_categorical
 from tanager.data.encoding import FrameEncoder, GivenValues
 from tanager.data.fingerprint import Fingerprint
+from tanager.data.frames import refuse_unread
 from tanager.data.labels import group_labels, unique_labels, value_labels
 from tanager.data.mdlp import BINNINGS, MDLPBinning, MixedBinning, make_binning, mdlp_column_cuts, mdlp_cuts
 
@@ -30,6 +31,7 @@ __all__ = [
     "mdlp_column_cuts",
     "mdlp_cuts",
     "quantile_cuts",
+    "refuse_unread",
     "resolve_categorical",
     "unique_labels",
     "value_labels",

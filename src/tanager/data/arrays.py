@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 MISSING = -1
 """Code of a missing cell in a coded column."""
 
+LARGEST_EXACT = 2**53
+"""Whole numbers from here on may become the same float64 as their neighbours."""
+
 # Containers that can be hashed; lists, dictionaries, sets and arrays are known by not being hashable.
 _HASHABLE_NESTED = (tuple, frozenset)
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -62,6 +65,18 @@ def read_array_column(values: NDArray[Any], label: str) -> Column:
     raise nested_error(label, str(values.dtype))
 
 
+def read_masked_column(values: NDArray[Any], is_missing: NDArray[np.bool_], label: str) -> Column:
+    """Read a 1-d array of any dtype with a mask of the cells that are missing."""
+    if values.dtype.kind in "iu":
+        return read_integers(values, is_missing)
+    if values.dtype.kind == "f":
+        return Column(np.where(is_missing, np.nan, values), None, False)
+    if values.dtype.kind not in "bOUST":
+        return read_array_column(values, label)  # which refuses it
+    pairs = zip(values.tolist(), is_missing.tolist(), strict=True)
+    return read_cells([None if is_gone else cell for cell, is_gone in pairs], label)
+
+
 def read_cells(cells: list[Any], label: str) -> Column:
     """Read a list of Python objects: all numbers give a numeric column, anything else a category."""
     all_types = set(map(type, cells))
@@ -70,8 +85,21 @@ def read_cells(cells: list[Any], label: str) -> Column:
         _check_cell_type(kind, label)
     cells = _missing_as_none(cells, all_types)
     if types and all(_is_number_type(kind) for kind in types):
-        return Column(_numbers(cells, types, label), None, False)
+        return _read_numbers(cells, types, label)
     return Column(*_dictionary(cells), True)
+
+
+def read_integers(values: NDArray[Any], is_missing: NDArray[np.bool_]) -> Column:
+    """Whole numbers of which some are missing: floats if those are exact, else codes into the distinct numbers."""
+    present = values[~is_missing]
+    if are_exact_floats(present):
+        floats = values.astype(np.float64)
+        floats[is_missing] = np.nan
+        return Column(floats, None, False)
+    levels, present_codes = np.unique(present, return_inverse=True)
+    codes = np.full(values.shape, MISSING, dtype=np.int32)
+    codes[~is_missing] = present_codes
+    return Column(codes, levels, False)
 
 
 def coded_column(codes: NDArray[Any], levels: Iterable[Any], label: str) -> Column:
@@ -133,16 +161,46 @@ def _missing_as_none(cells: list[Any], types: set[type]) -> list[Any]:
     return [None if type(cell).__name__ in _MISSING_TYPES or cell != cell else cell for cell in cells]
 
 
-def _numbers(cells: list[Any], types: set[type], label: str) -> NDArray[Any]:
-    """Integers stay integers when none is missing, everything else becomes float64."""
-    if None not in cells and all(issubclass(kind, (int, np.integer)) for kind in types):
-        integers = np.array(cells)
-        if integers.dtype.kind in "iu":
-            return integers
+def _read_numbers(cells: list[Any], types: set[type], label: str) -> Column:
+    """Integers stay integers when none is missing, other numbers become float64; no two integers become one."""
+    are_integers = [issubclass(kind, (int, np.integer)) for kind in types]
+    if all(are_integers):
+        is_missing: NDArray[np.bool_] = np.array([cell is None for cell in cells])
+        integers = as_integers([0 if cell is None else cell for cell in cells])
+        if integers is not None:
+            return read_integers(integers, is_missing) if is_missing.any() else Column(integers, None, False)
     try:
-        return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+        floats = np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
     except OverflowError:
         raise ValueError(f"{label} holds an integer too large for a floating-point number") from None
+    if any(are_integers) and not are_exact_floats(floats):
+        return Column(*_dictionary(cells), False)
+    return Column(floats, None, False)
+
+
+def exact_array(cells: Any) -> NDArray[Any]:
+    """An array; of objects where NumPy would turn numbers in lists into text, or large integers into floats."""
+    array = np.asarray(cells)
+    if hasattr(cells, "dtype"):
+        return array
+    is_changed = array.dtype.kind in "US" or (array.dtype.kind == "f" and not are_exact_floats(array))
+    return np.asarray(cells, dtype=object) if is_changed else array
+
+
+def as_integers(cells: list[int]) -> NDArray[Any] | None:
+    """Whole numbers as an array, if there is a type of up to 64 bits that holds them all."""
+    for dtype in (np.int64, np.uint64):
+        try:
+            return np.array(cells, dtype=dtype)
+        except OverflowError:
+            continue
+    return None
+
+
+def are_exact_floats(numbers: NDArray[Any]) -> bool:
+    """Whether all numbers are below 2^53, up to which no two whole numbers are the same float."""
+    present = numbers[numbers == numbers]
+    return bool(present.size == 0 or (present.max() < LARGEST_EXACT and present.min() > -LARGEST_EXACT))
 
 
 def _dictionary(cells: list[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

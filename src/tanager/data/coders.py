@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._threads import Crew
+from tanager.data.arrays import LARGEST_EXACT
 
 # With up to so many cuts and from so many values on, comparing a block with each cut in turn beats a binary search for
 # each value. A single value is found among 64 cuts 100 times as fast by a search.
@@ -124,7 +125,10 @@ class CategoryColumn:
                 return np.take(self._byte_codes, cells.view(np.uint8))
             check_finite(cells, label)
             codes = np.full(cells.shape, self.card)
-            if numbers.size:
+            if not self._compares_exactly(cells):
+                distinct, levels_of = np.unique(cells, return_inverse=True)
+                codes = self._level_coder(distinct, label)(levels_of)
+            elif numbers.size:
                 place = np.searchsorted(numbers, cells).clip(max=numbers.size - 1)
                 is_known = numbers[place] == cells
                 codes[is_known] = codes_of[place[is_known]]
@@ -141,6 +145,13 @@ class CategoryColumn:
         codes = np.concatenate([codes, np.full(rare.size, self.categories.size)])
         order = np.argsort(numbers, kind="stable")
         return numbers[order], codes[order]
+
+    def _compares_exactly(self, cells: NDArray[Any]) -> bool:
+        """Whether numbers of these types are compared without rounding; NumPy compares unlike ones as floats."""
+        numbers, _ = self._numbers
+        if self.categories.dtype.kind != "O" and numbers.dtype.kind == cells.dtype.kind:
+            return True
+        return bool(numbers.size == 0 or max(abs(float(numbers[0])), abs(float(numbers[-1]))) < LARGEST_EXACT)
 
     @cached_property
     def _byte_codes(self) -> NDArray[Any]:
@@ -185,7 +196,7 @@ def sort_categories(values: Iterable[Any], label: str) -> list[Any]:
     """
 
     def key(value: Any) -> tuple[int, str, Any]:
-        if _is_number(value):
+        if is_number(value):
             return 0, "", value
         if isinstance(value, str):
             return 1, "", value
@@ -197,7 +208,8 @@ def sort_categories(values: Iterable[Any], label: str) -> list[Any]:
         raise TypeError(f"{label} has values that cannot be sorted ({error}); turn them into text or numbers") from None
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value can be read as a number; truth values can."""
     return isinstance(value, (Real, Decimal, np.bool_))
 
 
@@ -205,7 +217,7 @@ def _numbers_among(categories: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.i
     """The categories that are numbers, and the places where they are."""
     if categories.dtype.kind != "O":
         return categories, np.arange(categories.size)
-    places = [place for place, value in enumerate(categories.tolist()) if _is_number(value)]
+    places = [place for place, value in enumerate(categories.tolist()) if is_number(value)]
     return np.array([_as_float(categories[place]) for place in places]), np.array(places, np.intp)
 
 
@@ -222,8 +234,8 @@ def number_reader(levels: NDArray[Any] | None, label: str) -> _Coder:
     if levels is None:
         return lambda cells: cells
     # The last entries are the ones that the code -1 of a missing cell picks.
-    is_text = np.array([*(not _is_number(level) for level in levels.tolist()), False])
-    numbers = np.array([*(_as_float(level) if _is_number(level) else np.nan for level in levels.tolist()), np.nan])
+    is_text = np.array([*(not is_number(level) for level in levels.tolist()), False])
+    numbers = np.array([*(_as_float(level) if is_number(level) else np.nan for level in levels.tolist()), np.nan])
 
     def read(cells: NDArray[Any]) -> NDArray[Any]:
         is_refused = is_text[cells]

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data.arrays import column_label, read_array_column
+from tanager.data.arrays import column_label, exact_array, read_array_column, read_masked_column
+from tanager.data.coders import is_number
 from tanager.data.frames import read_frame
 
 
@@ -58,7 +59,9 @@ class Frame(NamedTuple):
     def is_text(self, index: int) -> bool:
         """Whether a column has values that cannot be read as numbers."""
         levels = self.levels[index]
-        return levels is not None and levels.dtype.kind not in "biuf"
+        if levels is None or levels.dtype.kind in "biuf":
+            return False
+        return not all(is_number(level) for level in levels.tolist())
 
 
 def as_frame(X: Any) -> Frame:
@@ -96,6 +99,8 @@ def as_frame(X: Any) -> Frame:
         (names, columns), array = frame, None
     else:
         names, array = None, _as_array(X)
+        if np.ma.is_masked(X):
+            return _read_masked(array, np.ma.getmaskarray(X))
         if array.dtype.kind in "iuf" and array.shape[1]:
             # Nothing to find out column by column, which would take most of the time of a single row.
             n_columns = array.shape[1]
@@ -112,6 +117,14 @@ def as_frame(X: Any) -> Frame:
         array=array,
         ordered=frozenset(index for index, column in enumerate(columns) if column.is_ordered),
     )
+
+
+def _read_masked(array: NDArray[Any], mask: NDArray[np.bool_]) -> Frame:
+    """A frame whose masked cells are missing."""
+    positions = range(array.shape[1])
+    columns = [read_masked_column(array[:, each], mask[:, each], column_label(None, each)) for each in positions]
+    is_categorical = np.array([column.is_categorical for column in columns])
+    return Frame(None, [column.values for column in columns], [column.levels for column in columns], is_categorical)
 
 
 def check_categorical(categorical_features: Any) -> None:
@@ -204,9 +217,7 @@ def _positions(frame: Frame, chosen: NDArray[Any]) -> NDArray[np.intp]:
 
 def _as_array(X: Any) -> NDArray[Any]:
     """A 2-d array; a list of rows that mix text and numbers keeps the type of every cell."""
-    array = np.asarray(X)
-    if array.dtype.kind in "US" and not hasattr(X, "dtype"):
-        array = np.asarray(X, dtype=object)
+    array = exact_array(X)
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead. Reshape your data: array.reshape(-1, 1) if it has "

@@ -24,11 +24,23 @@ from tanager.data.arrays import (
     nested_error,
     read_array_column,
     read_cells,
+    read_integers,
 )
+
+
+def refuse_unread(data: Any, what: str) -> None:
+    """Refuse data that are not in memory yet, or not in columns; say how they get there."""
+    if hasattr(data, "npartitions") and hasattr(data, "to_dask_array"):
+        raise TypeError(f"{what} is a Dask frame or series; call {what}.compute() first")
+    if hasattr(data, "read_all") and hasattr(data, "schema"):
+        raise TypeError(f"{what} is a stream of Arrow record batches; call {what}.read_all() first")
+    if str(getattr(data, "type", "")).startswith("struct<"):
+        raise TypeError(f"{what} is an Arrow array of structs; use pyarrow.Table.from_struct_array({what})")
 
 
 def read_frame(frame: Any) -> tuple[list[str] | None, list[Column]] | None:
     """Names and columns of a frame, or None when `frame` is not one."""
+    refuse_unread(frame, "X")
     if hasattr(frame, "iloc") and hasattr(frame, "columns"):
         return _read_columns(frame.columns, lambda index: frame.iloc[:, index], _read_pandas)
     if hasattr(frame, "get_columns") and hasattr(frame, "columns"):
@@ -89,8 +101,10 @@ def _read_pandas(series: Any, label: str) -> Column:
         raise dates_error(label, dtype.name)
     has_missing = bool(series.isna().any())
     if dtype.kind in "iuf":
-        target = np.float64 if has_missing else getattr(dtype, "numpy_dtype", np.float64)
-        return read_array_column(series.to_numpy(dtype=target, na_value=np.nan), label)
+        own = getattr(dtype, "numpy_dtype", np.float64)
+        if has_missing and dtype.kind in "iu":
+            return read_integers(series.to_numpy(dtype=own, na_value=0), series.isna().to_numpy())
+        return read_array_column(series.to_numpy(dtype=np.float64 if has_missing else own, na_value=np.nan), label)
     if dtype.kind == "b" and not has_missing:
         return read_array_column(series.to_numpy(dtype=np.bool_), label)
     return read_cells(series.to_numpy(dtype=object).tolist(), label)
@@ -121,6 +135,10 @@ def _read_polars(series: Any, label: str) -> Column:
         return coded_column(codes.to_numpy(), np.array([False, True]), label)
     if dtype == polars.Decimal:
         series = series.cast(polars.Float64)
+    if dtype.is_integer() and str(dtype).endswith("128"):
+        return read_cells(series.to_list(), label)
+    if dtype.is_integer() and series.null_count():
+        return read_integers(series.fill_null(0).to_numpy(), series.is_null().to_numpy())
     if dtype.is_numeric() or dtype == polars.Boolean:
         return read_array_column(series.to_numpy(), label)
     return read_cells(series.to_list(), label)
@@ -148,6 +166,8 @@ def _read_arrow(chunks: Any, label: str) -> Column:
         return coded_column(codes.to_numpy(), np.array([False, True]), label)
     if types.is_decimal(kind):
         return read_array_column(chunks.cast(pyarrow.float64()).to_numpy(), label)
+    if types.is_integer(kind) and chunks.null_count:
+        return read_integers(chunks.fill_null(0).to_numpy(), chunks.is_null().to_numpy())
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return read_array_column(chunks.to_numpy(), label)
     return read_cells(chunks.to_pylist(), label)

@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
@@ -18,7 +17,7 @@ from tanager._types import FloatArray, IntArray
 from tanager.data import BINNINGS, Fingerprint, FrameEncoder, check_categorical
 from tanager.estimators.deciding import DecidingMixin
 from tanager.estimators.explaining import ExplainingMixin
-from tanager.estimators.inputs import Encoded, read_rows
+from tanager.estimators.inputs import Encoded, count_threads, read_rows
 from tanager.estimators.knowledge import check_knowledge
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.weights import check_class_weight
@@ -117,7 +116,7 @@ class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, Base
         return self.encoder_.encode(read_rows(self, X, reset=False), n_threads=self._n_threads())
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return count_threads(self.n_jobs)
 
     def _check_options(self) -> None:
         """Refuse wrong options that both classifiers have, before X is read."""

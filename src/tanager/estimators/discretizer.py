@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from tanager.data import mdlp_column_cuts
-from tanager.estimators.inputs import read_classes
+from tanager.estimators.inputs import count_threads, read_classes
 from tanager.estimators.weights import read_weights
 
 
@@ -85,21 +84,25 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        numbers = check_array(X, dtype=np.float64, estimator=self, input_name="X")
-        validate_data(self, X, y, skip_check_array=True)
+        scratch = clone(self)  # a fit that fails changes nothing
+        numbers = self._numbers(X)
+        validate_data(scratch, X, y, skip_check_array=True)
         _, classes = read_classes(y, len(numbers))
         weight, _ = read_weights(sample_weight, len(numbers))
         columns = list(np.asfortranarray(numbers).T)
-        n_threads = effective_n_jobs(self.n_jobs)
-        self.cuts_ = mdlp_column_cuts(columns, classes, weight, self.rule, self.max_bins, n_threads)
-        self.bin_edges_ = [np.concatenate([[-np.inf], cuts, [np.inf]]) for cuts in self.cuts_]
-        self.n_bins_ = np.array([len(cuts) + 1 for cuts in self.cuts_])
+        n_threads = count_threads(self.n_jobs)
+        scratch.cuts_ = mdlp_column_cuts(columns, classes, weight, self.rule, self.max_bins, n_threads)
+        scratch.bin_edges_ = [np.concatenate([[-np.inf], cuts, [np.inf]]) for cuts in scratch.cuts_]
+        scratch.n_bins_ = np.array([len(cuts) + 1 for cuts in scratch.cuts_])
+        kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        found = {name: value for name, value in vars(scratch).items() if name.endswith("_")}
+        self.__dict__ = {**kept, **found}
         return self
 
     def transform(self, X: Any) -> NDArray[np.int64]:
         """Number of the bin of each value, from 0, shape (N, D)."""
         check_is_fitted(self)
-        numbers = check_array(X, dtype=np.float64, estimator=self, input_name="X")
+        numbers = self._numbers(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         codes = np.empty(numbers.shape, np.int64, order="F")
         for j, cuts in enumerate(self.cuts_):
@@ -124,6 +127,13 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         for j, bounds in enumerate(self.bin_edges_):
             edges[:, j, 0], edges[:, j, 1] = bounds[codes[:, j]], bounds[codes[:, j] + 1]
         return edges
+
+    def _numbers(self, X: Any) -> NDArray[np.float64]:
+        """X as numbers, none of them missing."""
+        if np.ma.is_masked(X):
+            raise ValueError("X has masked entries; fill them, or leave out their rows")
+        numbers: NDArray[np.float64] = check_array(X, dtype=np.float64, estimator=self, input_name="X")
+        return numbers
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

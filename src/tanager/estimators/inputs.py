@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import cpu_count, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from tanager.data import Frame, FrameEncoder, as_frame, make_binning
+from tanager.data import Frame, FrameEncoder, as_frame, make_binning, refuse_unread
+from tanager.data.arrays import are_exact_floats, as_integers, exact_array, object_array
 from tanager.estimators.knowledge import directions_of, edge_rules, given_values, which_are_numbers
 from tanager.estimators.weights import class_factors, read_weights
 from tanager.learning import Context, Part, Rows, hold_out
 
 _COARSE_CATEGORIES, _FINE_CATEGORIES = 64, 1_000  # values of a category, by default
+
+
+_MOST_THREADS = 16  # or one for each processor: more only take memory, and results do not depend on the number
 
 
 class Encoded(NamedTuple):
@@ -146,14 +151,20 @@ def _times(
     return factors[numbers] if weight is None else weight * factors[numbers]
 
 
+def count_threads(n_jobs: int | None) -> int:
+    """Number of threads for the option ``n_jobs``."""
+    return min(int(effective_n_jobs(n_jobs)), max(cpu_count(), _MOST_THREADS))
+
+
 def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool) -> Frame:
     """Read X as a frame, and set or check the number and the names of the features on the estimator.
 
     ``y`` is only looked at to tell that it was given.
     """
-    if not _is_frame(X):
+    refuse_unread(X, "X")
+    if not _is_frame(X) and not np.ma.is_masked(X):
         X = check_array(
-            _keep_cell_types(X),
+            exact_array(X) if isinstance(X, (list, tuple)) else X,
             dtype=None,
             ensure_all_finite=False,  # the encoder refuses infinite numbers, and names their column
             ensure_min_samples=1,
@@ -167,6 +178,9 @@ def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, res
 
 def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Distinct classes, sorted, and for each row the number of its class."""
+    refuse_unread(y, "y")
+    if np.ma.is_masked(y):
+        raise _missing_error()
     classes, numbers = _number_classes(y)
     if len(numbers) != n_rows:
         check_consistent_length(np.empty(n_rows), numbers)
@@ -180,7 +194,7 @@ def _number_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
         levels, codes = frame.levels[0], frame.columns[0]
         if levels is not None:
             return _sort_classes(levels.tolist(), codes, object)
-    labels = column_or_1d(np.asarray(y), warn=True)
+    labels = column_or_1d(_exact_labels(y), warn=True)
     cells = labels.tolist() if labels.dtype.kind in "OU" else []
     if set(map(type, cells)) == {str}:
         # Looking text up is many times faster than sorting it.
@@ -193,6 +207,18 @@ def _number_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     check_classification_targets(labels)
     classes, numbers = np.unique(labels, return_inverse=True)
     return classes, numbers.astype(np.int32)
+
+
+def _exact_labels(y: Any) -> NDArray[Any]:
+    """Labels as an array; NumPy would make floats of large integers in a list, and cut zero bytes off texts."""
+    labels = np.asarray(y)
+    if not isinstance(y, (list, tuple)) or labels.ndim != 1:
+        return labels
+    if labels.dtype.kind == "f" and not are_exact_floats(labels) and all(isinstance(each, int) for each in y):
+        integers = as_integers(list(y))
+        return labels if integers is None else integers
+    is_cut = labels.dtype.kind == "U" and any(isinstance(each, str) and each.endswith("\0") for each in y)
+    return object_array(list(y)) if is_cut else labels
 
 
 def _sort_classes(levels: list[str], codes: NDArray[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -212,13 +238,6 @@ def _is_frame(X: Any) -> bool:
     """Whether X is a frame with columns of its own types, which must not be cast to one."""
     # A lazy frame is asked first, since it warns when it is asked for its columns.
     return hasattr(X, "collect_schema") or (hasattr(X, "columns") and not isinstance(X, np.ndarray))
-
-
-def _keep_cell_types(X: Any) -> Any:
-    """Rows in a list that mix text and numbers as an array of objects; NumPy would turn all of them into text."""
-    if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind == "U":
-        return np.asarray(X, dtype=object)
-    return X
 
 
 def _refuse_missing(cells: list[Any]) -> None:

@@ -14,8 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from tanager._options import check_number, suggest
+from tanager.data import refuse_unread
 
 BALANCED = "balanced"
+# Training has weights in single precision, which ends at 3e38 and loses digits below 1e-38.
+_LEAST_TOTAL, _GREATEST_TOTAL = 1e-20, 1e30
 
 
 def read_weights(
@@ -24,6 +27,9 @@ def read_weights(
     """Weights, or None, and which rows have a positive one."""
     if sample_weight is None:
         return None, slice(None)
+    refuse_unread(sample_weight, name)
+    if np.ma.is_masked(sample_weight):
+        raise ValueError(f"{name} has masked entries; give each row a weight, 0 to leave it out")
     weight = check_array(sample_weight, dtype=np.float64, ensure_2d=False, ensure_all_finite=True, input_name=name)
     if weight.shape != (n_rows,):
         raise ValueError(f"{name} must be 1D with one weight for each of {n_rows} rows, got shape {weight.shape}")
@@ -32,6 +38,13 @@ def read_weights(
     is_kept = weight > 0
     if not is_kept.any():
         raise ValueError(f"{name} is zero for every row: there is nothing to learn from")
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not _LEAST_TOTAL <= total <= _GREATEST_TOTAL:
+        raise ValueError(
+            f"{name} sums to {total:g}, and training computes with sums from {_LEAST_TOTAL:g} to "
+            f"{_GREATEST_TOTAL:g}; multiply all weights by one factor, which does not change what they mean"
+        )
     return weight, is_kept
 
 

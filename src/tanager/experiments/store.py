@@ -8,8 +8,10 @@ cluster, only the process that hands out the runs writes.
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,12 +78,29 @@ class Store:
             raise StoreError(f"there is no store {self.path}")
         with self._explained("open"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
-            try:
-                self._prepare()
-            except BaseException:
-                self._connection.close()
-                raise
+            is_writable = os.access(self.path if self.path.exists() else self.path.parent, os.W_OK)
+            if is_writable and os.access(self.path.parent, os.W_OK):
+                self._open(self.path.absolute().as_uri(), self._prepare)
+            else:
+                self._open(self._address_to_read(), self._check_version)
+
+    def _open(self, address: str, check: Callable[[], Any]) -> None:
+        self._connection = sqlite3.connect(address, timeout=_BUSY_SECONDS, isolation_level=None, uri=True)
+        try:
+            check()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _address_to_read(self) -> str:
+        """Address of a file that may not be written: SQLite then cannot make its usual files beside it."""
+        log = Path(f"{self.path}-wal")
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"cannot open the store {self.path}: it is write-protected, and its last results are still in {log}; "
+                "copy both to a folder that can be written"
+            )
+        return f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
 
     def _prepare(self) -> None:
         """Check whose file it is, and create the tables if it is new."""
@@ -152,7 +171,7 @@ class Store:
     def get(self, spec: RunSpec) -> Result | None:
         """Result of a run, if it is stored."""
         rows = self._fetch("SELECT result FROM results WHERE key = ?", spec.key)
-        return Result.from_json(rows[0][0]) if rows else None
+        return self._result(spec.key, rows[0][0]) if rows else None
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
         """Runs without a result, each once, in the order given."""
@@ -161,8 +180,10 @@ class Store:
 
     def records(self) -> list[Record]:
         """All runs of this spec version with their results, ordered by identity."""
-        rows = self._fetch("SELECT spec, result FROM results ORDER BY key")
-        return [Record(spec, Result.from_json(result)) for text, result in rows for spec in _read(text)]
+        rows = self._fetch("SELECT key, spec, result FROM results ORDER BY key")
+        return [
+            Record(spec, self._result(key, result)) for key, text, result in rows for spec in self._specs(key, text)
+        ]
 
     def request(self, specs: Iterable[RunSpec]) -> None:
         """Record requested runs, in one transaction."""
@@ -181,9 +202,31 @@ class Store:
     def outstanding(self) -> list[RunSpec]:
         """Requested runs that have no result yet, in the order in which they were requested."""
         rows = self._fetch(
-            "SELECT spec FROM requests WHERE key NOT IN (SELECT key FROM results) ORDER BY requests.rowid"
+            "SELECT key, spec FROM requests WHERE key NOT IN (SELECT key FROM results) ORDER BY requests.rowid"
         )
-        return [spec for (text,) in rows for spec in _read(text)]
+        return [spec for key, text in rows for spec in self._specs(key, text)]
+
+    def _result(self, key: str, text: str) -> Result:
+        """Read a stored result."""
+        try:
+            return Result.from_json(text)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise self._damaged(key, error) from error
+
+    def _specs(self, key: str, text: str) -> list[RunSpec]:
+        """The spec of a text, or nothing if it has another version and so cannot be compared with ours."""
+        try:
+            return [RunSpec.from_json(text)]
+        except (json.JSONDecodeError, TypeError, AttributeError) as error:
+            raise self._damaged(key, error) from error
+        except ValueError:
+            return []
+
+    def _damaged(self, key: str, error: Exception) -> StoreError:
+        return StoreError(
+            f"the store {self.path} is damaged in the row with the key {key!r} ({type(error).__name__}: {error}); "
+            "delete this row with sqlite3, and run again"
+        )
 
     def _fetch(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._explained("read"):
@@ -209,11 +252,3 @@ _REASONS = {
     "SQLITE_READONLY": "it is write-protected",
     "SQLITE_CANTOPEN": "there is no such folder, or access is denied",
 }
-
-
-def _read(text: str) -> list[RunSpec]:
-    """The spec of a text, or nothing if it has another version and so cannot be compared with ours."""
-    try:
-        return [RunSpec.from_json(text)]
-    except ValueError:
-        return []

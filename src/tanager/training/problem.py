@@ -71,8 +71,8 @@ def make_problem(
     may_merge : bool
         False if the loss cannot use weights.
     """
-    if weight is not None and not weight.all():
-        is_kept = weight > 0
+    # Weights become single numbers, and a batch of zeros has no mean.
+    if weight is not None and not (is_kept := weight >= np.finfo(np.float32).tiny).all():
         codes, y, weight = codes[is_kept], y[is_kept], weight[is_kept]
     n_counted = float(len(y)) if weight is None else count_rows(weight)
     numbers = _number_rows(codes, y, batch_size) if may_merge else None
