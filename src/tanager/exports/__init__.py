@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tanager.exports.onnx_model import to_onnx
     from tanager.exports.pgmpy_network import to_bif, to_pgmpy, to_xmlbif
     from tanager.exports.pyagrum_network import to_pyagrum
+    from tanager.exports.sql_query import to_sql
     from tanager.exports.tables import NetworkTables, Variable, evidence, network_tables
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "to_onnx",
     "to_pgmpy",
     "to_pyagrum",
+    "to_sql",
     "to_xmlbif",
 ]
 
@@ -58,6 +60,7 @@ _HOMES = {
     "to_onnx": "onnx_model",
     "to_pgmpy": "pgmpy_network",
     "to_pyagrum": "pyagrum_network",
+    "to_sql": "sql_query",
     "to_xmlbif": "pgmpy_network",
 }
 

@@ -48,6 +48,7 @@ FORMATS = {
     "onnx": Format("ONNX model, from raw columns to class and probabilities", (".onnx",), "onnx_model", "to_onnx"),
     "c": Format("C header with integer parameters", (".h", ".c"), "c_code", "to_c"),
     "js": Format("JavaScript module without dependencies", (".js", ".mjs"), "javascript", "to_javascript"),
+    "sql": Format("one SQL statement, from columns to class and probabilities", (".sql",), "sql_query", "to_sql"),
     "graphml": Format("structure alone, GraphML", (".graphml",), "networkx_graph", "to_graphml"),
     "dot": Format("structure alone, for Graphviz", (".dot", ".gv"), "networkx_graph", "to_dot"),
 }
@@ -63,8 +64,8 @@ def export(clf: Any, path: str | Path, to: str | None = None, **options: Any) ->
     path : str or Path
         The file appears only when it is complete.
     to : str, optional
-        Name of the format: "bif", "xmlbif", "onnx", "c", "js", "graphml" or "dot". Defaults to the format of the file
-        name extension.
+        Name of the format: "bif", "xmlbif", "onnx", "c", "js", "sql", "graphml" or "dot". Defaults to the format of the
+        file name extension.
     **options
         Options of the format's function, for instance ``target="species"`` for "bif".
 
