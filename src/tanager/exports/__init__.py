@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tanager.exports.onnx_model import to_onnx
     from tanager.exports.pgmpy_network import to_bif, to_pgmpy, to_xmlbif
     from tanager.exports.pyagrum_network import to_pyagrum
+    from tanager.exports.skops_types import trusted_types
     from tanager.exports.sql_query import to_sql
     from tanager.exports.tables import NetworkTables, Variable, evidence, network_tables
 
@@ -39,6 +40,7 @@ __all__ = [
     "to_pyagrum",
     "to_sql",
     "to_xmlbif",
+    "trusted_types",
 ]
 
 # Imported on first use, so that the command line can list the formats without waiting for scikit-learn.
@@ -62,6 +64,7 @@ _HOMES = {
     "to_pyagrum": "pyagrum_network",
     "to_sql": "sql_query",
     "to_xmlbif": "pgmpy_network",
+    "trusted_types": "skops_types",
 }
 
 __getattr__ = lazy_names("tanager.exports", _HOMES)
