@@ -51,10 +51,10 @@ def _logistic() -> Any:
     return make_pipeline(Codes(), OneHotEncoder(handle_unknown="ignore"), LogisticRegression(max_iter=1000))
 
 
-def _explainable() -> Any:
+def _explainable(**options: Any) -> Any:
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    return OnNumbers(ExplainableBoostingClassifier(n_jobs=1))
+    return OnNumbers(ExplainableBoostingClassifier(n_jobs=1, **options))
 
 
 def _catboost() -> Any:
@@ -111,12 +111,26 @@ METHODS = {
         lambda: _of_scikit_bayes("ALR"),
         needs="skbn",
     ),
+    # Explainable boosting compiles nothing, and takes as long for a few rows as for a thousand.
     "explainable": Method(
         "explainable",
-        "explainable boosting of interpret, its defaults, one process",
+        "explainable boosting of interpret, its defaults (14 bags), one process",
         _explainable,
         needs="interpret",
-        # It compiles nothing, and takes as long for a few rows as for a thousand.
+        is_warmed_up=False,
+    ),
+    "explainable-2": Method(
+        "explainable, 2 bags",
+        "the same with `outer_bags=2`",
+        lambda: _explainable(outer_bags=2),
+        needs="interpret",
+        is_warmed_up=False,
+    ),
+    "additive": Method(
+        "additive",
+        "the same with `outer_bags=2, interactions=0`: main effects alone",
+        lambda: _explainable(outer_bags=2, interactions=0),
+        needs="interpret",
         is_warmed_up=False,
     ),
 }

@@ -21,6 +21,7 @@ class BandedMatrix {
           entries_(static_cast<std::size_t>(size * (band_ + 1) * n_matrices)) {}
 
     Index n_matrices() const { return n_matrices_; }
+    Index band() const { return band_; }
 
     // The entry of matrix m in row i and column i - k; k = 0 is the diagonal.
     double& at(Index i, Index k, Index m) { return entries_[(i * (band_ + 1) + k) * n_matrices_ + m]; }

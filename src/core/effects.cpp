@@ -315,9 +315,9 @@ std::vector<BandedMatrix> Effects::factors(View<const double> curvature, View<co
         const EffectTable& table = tables_[t];
         const Penalty& penalty = penalties[t];
         const bool is_pair = table.other >= 0;
-        // How far cells are apart that a penalty holds together.
-        const Index along = (penalty.bend > 0.0 ? 2 : penalty.along > 0.0 ? 1 : 0) * table.card_other;
-        const Index band = std::max(along, Index{is_pair && penalty.across > 0.0});
+        // How far cells are apart that are solved for together. Lines of pairs are solved for one by one: all at once
+        // takes many times as long and does not save a step.
+        const Index band = is_pair ? Index{penalty.across > 0.0} : penalty.bend > 0.0 ? 2 : Index{penalty.along > 0.0};
         found.emplace_back(table.n_cells(), band, width_, is_pair ? 1 : width_);
     }
     share(n_tables(), [&](Index lo, Index hi, int) {
@@ -333,6 +333,7 @@ std::vector<BandedMatrix> Effects::factors(View<const double> curvature, View<co
                 for (Index m = 0; m < n_matrices; ++m) matrix.at(cell, 0, m) += penalties[t].ridge + least_curvature;
             }
             const auto add = [&](Index i, Index k, double value) {
+                if (k > matrix.band()) return;
                 for (Index m = 0; m < n_matrices; ++m) matrix.at(i, k, m) += value;
             };
             for_each_edge(table, penalties[t], [&](Index place, Index next, double strength) {

@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss
 
 import tanager
 from tanager import (
+    Counts,
     GradientDescent,
     IndependentSearches,
     ParentSets,
@@ -186,7 +187,7 @@ def test_calibration_helps_where_a_classifier_is_too_sure():
     signal = (rng.random(2000) < np.where(y == 1, 0.7, 0.3)).astype(int)
     X = np.repeat(signal[:, None], 8, axis=1)
     sure, calm = (
-        TANClassifier("none", "ml", calibrate=calibrate, random_state=0).fit(X[:1000], y[:1000])
+        TANClassifier("none", Counts(1.0), calibrate=calibrate, random_state=0).fit(X[:1000], y[:1000])
         for calibrate in (False, True)
     )
     assert calm.choice_["temperature"] == pytest.approx(8.0, rel=0.2)

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
 from tanager import (
+    Counts,
     CoveringPaths,
     DisjointTrees,
     Free,
@@ -245,7 +246,9 @@ def test_regularisers_that_no_rate_allows_are_refused_at_once():
 def test_log_probabilities_of_clear_cases_stay_finite(combine):
     X, y = np.repeat([[0], [1]], 300, axis=1), [0, 1]
     X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)
-    clear = TANEnsembleClassifier(IndependentSearches("none", 2), "ml", binning="none", combine=combine).fit(X, y)
+    clear = TANEnsembleClassifier(IndependentSearches("none", 2), Counts(1.0), binning="none", combine=combine).fit(
+        X, y
+    )
     expected = clear.estimators_[0].predict_log_proba(X)
     assert expected.min() < -800
     np.testing.assert_allclose(clear.predict_log_proba(X), expected, rtol=1e-5, atol=1e-9)

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tanager import GradientDescent, TANClassifier
+from tanager import Counts, GradientDescent, TANClassifier
 
 pytestmark = pytest.mark.data
 
@@ -52,7 +52,7 @@ def test_adult_with_the_question_mark_as_a_word(adult):
     train, test = (part.drop(columns="income") for part in adult)
     words = train.columns[train.isna().any()]
     filled, filled_test = (part.fillna(dict.fromkeys(words, "?")) for part in (train, test))
-    options = {"structure": "chow-liu", "parameters": "ml"}
+    options = {"structure": "chow-liu", "parameters": Counts(1.0)}
     with_holes = TANClassifier(**options).fit(train, adult[0]["income"])
     with_words = TANClassifier(**options).fit(filled, adult[0]["income"])
     np.testing.assert_allclose(with_holes.predict_proba(test), with_words.predict_proba(filled_test), rtol=1e-5)

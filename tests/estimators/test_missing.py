@@ -18,7 +18,7 @@ from tests.oracles import counting_oracle
 from tests.strategies import SEEDS
 
 QUICK = {"parameters": GradientDescent(epochs=4, batch_size=100), "random_state": 0}
-CLOSED_FORM = {"parameters": "ml", "random_state": 0}
+CLOSED_FORM = {"parameters": Counts(1.0), "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -381,7 +381,7 @@ def test_an_unseen_value_is_summed_out(codes, structure, unseen):
 
 def test_with_nothing_seen_the_class_prior_is_left(codes):
     X, y = codes
-    classifier = TANClassifier("chow-liu", parameters="ml", categorical_features=range(4)).fit(X, y)
+    classifier = TANClassifier("chow-liu", parameters=Counts(1.0), categorical_features=range(4)).fit(X, y)
     prior = (np.bincount(y) + 1) / (len(y) + 3)
     np.testing.assert_allclose(classifier.predict_proba(np.full((1, 4), UNSEEN)), [prior], rtol=1e-5)
 

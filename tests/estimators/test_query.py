@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from tanager import TANClassifier
+from tanager import Counts, TANClassifier
 
 WIDTH = "petal width (cm)"
 
@@ -12,7 +12,7 @@ WIDTH = "petal width (cm)"
 @pytest.fixture(scope="module")
 def clf():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    return TANClassifier("chow-liu", "ml").fit(X, y)
+    return TANClassifier("chow-liu", Counts(1.0)).fit(X, y)
 
 
 def test_class_given_a_value_is_that_of_the_network(clf):

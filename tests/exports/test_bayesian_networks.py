@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager import GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
+from tanager import Counts, GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
 from tanager.exports import evidence, network_tables, to_bif, to_pgmpy, to_pyagrum, to_xmlbif
 from tests.exports.classifiers import (
     cyclic_classifier,
@@ -59,7 +59,7 @@ def test_pgmpy_iris(iris):
 
 
 def test_a_counted_network_predicts_the_same_elsewhere():
-    clf, X = iris_classifier(structure="chow-liu", parameters="ml")
+    clf, X = iris_classifier(structure="chow-liu", parameters=Counts(1.0))
     found = pyagrum_probabilities(to_pyagrum(clf), evidence(clf, X))
     np.testing.assert_allclose(found, clf.predict_proba(X), atol=CLOSE, rtol=0)
     # Parameters that are learned to tell the classes apart do not describe the data, so these are two networks.

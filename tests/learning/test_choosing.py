@@ -1,15 +1,13 @@
-"""The choice among recipes by held-out rows, and the temperature that these rows call for."""
+"""The choice among recipes by held-out rows."""
 
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tanager import TANClassifier, TANEnsembleClassifier
 from tanager.learning import NO_CHOICE, Choice, Context, Recipe, Rows, calibrated, choose, hold_out
-from tanager.learning.choosing import best_temperature, try_recipes
+from tanager.learning.choosing import try_recipes
 from tanager.structure import ParentSets
 
 RECIPES = {name: name for name in ("a", "b", "c")}
@@ -17,53 +15,6 @@ RECIPES = {name: name for name in ("a", "b", "c")}
 
 def make_rows(codes, y, weight=None, n_classes=2):
     return Rows(codes, y, weight, codes.max(axis=0).astype(np.int64) + 1, n_classes)
-
-
-# The best temperature.
-
-
-def log_loss_in_loops(scores, y, weight):
-    total = 0.0
-    for row, label, w in zip(scores.tolist(), y.tolist(), weight.tolist(), strict=True):
-        highest = max(row)
-        total += w * min(20.0, highest + math.log(sum(math.exp(s - highest) for s in row)) - row[label])
-    return total / weight.sum()
-
-
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.2, 1.0, 30.0]), st.integers(2, 4))
-@settings(max_examples=30)
-def test_the_temperature_is_the_best_of_a_grid(seed, spread, n_classes):
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(size=(80, n_classes))
-    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
-    scores, weight = scores * spread, rng.uniform(0.1, 2.0, 80)
-    found = best_temperature(scores, y, weight)
-    assert 0.5 <= found <= 50.0
-    loss = log_loss_in_loops(scores / found, y, weight)
-    low = 0.5 if np.count_nonzero(scores.argmax(axis=1) != y) >= 10 else 1.0
-    best = min(log_loss_in_loops(scores / t, y, weight) for t in np.geomspace(low, 50.0, 40))
-    assert loss <= best + 1e-4
-
-
-def test_a_row_that_was_impossible_does_not_outweigh_the_others():
-    scores = np.r_[np.tile([[0.0, -3.0], [-3.0, 0.0]], (50, 1)), [[0.0, -1e6]]]
-    y = np.r_[np.tile([0, 1], 50), 1]
-    assert best_temperature(scores, y, np.ones(101)) < 2.0
-
-
-@pytest.mark.parametrize("weight", [np.ones(40), np.full(40, 0.01)], ids=["whole", "small"])
-@pytest.mark.parametrize(("n_errors", "is_surer"), [(0, False), (9, False), (10, True)])
-def test_few_errors_do_not_make_a_classifier_surer(n_errors, is_surer, weight):
-    scores, y = np.tile([[0.0, -0.1]], (40, 1)), (np.arange(40) < n_errors).astype(int)
-    found = best_temperature(scores, y, weight)
-    assert (found < 0.6) if is_surer else found == pytest.approx(1.0, abs=1e-3)
-    # As many rows, as weights.
-    merged = best_temperature(scores[:2], np.array([0, 1]), np.array([40.0 - n_errors, n_errors]))
-    assert found == pytest.approx(merged, rel=1e-4)
-
-
-def test_one_class_has_no_temperature():
-    assert best_temperature(np.full((9, 1), -3.0), np.zeros(9, int), np.ones(9)) == 1.0
 
 
 # The choice.

@@ -13,7 +13,7 @@ from tanager import Counts, GradientDescent, Hybrid, Margin, NaiveBayesStart
 from tanager._options import NotKept
 from tanager.learning import PARAMETERS, Context, Parameters, PenalisedLikelihood, RandomStart, Rows
 from tanager.losses import ConditionalLikelihood, NegativeLogLikelihood
-from tanager.model import class_log_prior, cpt_log_frequencies, make_layout
+from tanager.model import back_off, class_log_prior, cpt_log_frequencies, make_layout
 from tanager.structure import ParentSets, all_candidates, find_cycle, fixed_parents, naive_bayes, pseudo_candidates
 from tanager.training import TrainingSettings
 from tanager.training.regularisers import Hooks, ParentDropout, Regulariser, Ridge, Shrinkage, SizePenalty, Smoothness
@@ -395,6 +395,23 @@ class TestCounts:
         first = bits(learn(Counts(), space))
         assert bits(learn(Counts(), space, seed=4, context=a_context(n_threads=3))) == first
         assert bits(learn(Counts(0.5), space)) != first
+
+    def test_by_default_the_rows_decide_on_the_smoothing(self):
+        context, space = a_context(), fixed_parents([-1, 0, 0, 1])
+        rows = context.rows.merged()
+        expected = back_off(lay_out(space)[0], rows.codes, rows.y, rows.full_weight())
+        assert np.array_equal(learn(Counts(), space, context=context).network.theta, expected.theta)
+        assert Counts() == Counts("auto")
+
+    def test_row_of_weight_two_is_two_rows(self):
+        rows, space = a_context().rows, fixed_parents([-1, 0, 0, 1])
+        weight = np.random.default_rng(2).integers(1, 4, len(rows.y))
+        repeated = rows.take(np.repeat(np.arange(len(rows.y)), weight))
+        of_weights, of_rows = (
+            learn(Counts(), space, context=Context(each))
+            for each in (rows._replace(weight=weight.astype(float)), repeated)
+        )
+        assert bits(of_weights) == bits(of_rows)
 
     def test_layouts_are_counted_each_by_itself(self):
         spaces = [fixed_parents([-1, 0, 0, 1]), naive_bayes(4)]

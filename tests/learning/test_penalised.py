@@ -124,6 +124,41 @@ def test_features_that_tell_the_class_only_together_ask_for_weak_penalties_of_pa
     assert clf.score(X, (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)) > 0.9
 
 
+def wavy_pair(n_rows, seed):
+    """Two numbers that tell the class together only, in many small fields."""
+    X = np.random.default_rng(seed).uniform(size=(n_rows, 2))
+    return X, np.sin(14 * X[:, 0]) * np.sin(14 * X[:, 1]) > 0
+
+
+def test_fine_groups_are_taken_where_held_out_rows_want_them():
+    X, y = wavy_pair(3000, 0)
+    fine, coarse = (fit(X, y, parameters=PenalisedLikelihood(max_groups=most)) for most in ("auto", 12))
+    assert fine.options_["parameters"].max_groups == 32
+    assert fine.network_.groups_of(0).max() + 1 > coarse.network_.groups_of(0).max() + 1 == 12
+    X_test, y_test = wavy_pair(2000, 1)
+    assert fine.score(X_test, y_test) > coarse.score(X_test, y_test) + 0.02
+
+
+def test_fine_groups_are_not_tried_where_pairs_have_strong_penalties(monkeypatch):
+    monkeypatch.setattr(penalised_module, "_FINE", "an error if used")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(500, 3))
+    clf = fit(X, X[:, 0] + rng.normal(scale=0.3, size=500) > 0.5, parameters=TUNED)
+    assert clf.options_["parameters"].max_groups == 12
+
+
+def test_few_values_have_no_finer_groups(monkeypatch):
+    X, y = wavy_pair(600, 0)
+    calls, make = [], penalised_module.make_effects
+    monkeypatch.setattr(
+        penalised_module, "make_effects", lambda *args: calls.append(args[2].cards.max()) or make(*args)
+    )
+    fit(np.floor(10 * X), y, parameters=TUNED)
+    n_coarse = len(calls)
+    fit(np.floor(10 * X), y, parameters=PenalisedLikelihood(max_groups=12))
+    assert len(calls) == 2 * n_coarse
+
+
 # Tuning.
 
 
@@ -151,7 +186,7 @@ def test_given_strengths_are_not_tuned(no_folds):
 def test_tuned_strengths_are_not_tuned_again(monkeypatch):
     context = make_context()
     tuned = TUNED.tuned(lay_out, context, 0)
-    assert "auto" not in (tuned.main, tuned.pairs)
+    assert "auto" not in (tuned.main, tuned.pairs, tuned.max_groups)
     monkeypatch.setattr(penalised_module, "hold_out", None)
     assert tuned.tuned(lay_out, context, 0) is tuned
 

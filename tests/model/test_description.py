@@ -6,45 +6,11 @@ from scipy.stats import chi2
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import train_test_split
 
-from tanager import GradientDescent, TANClassifier, TANEnsembleClassifier
+from tanager import Counts, GradientDescent, TANClassifier, TANEnsembleClassifier
 from tanager.data import as_frame
 from tanager.model import describe
-from tanager.model.description import backed_off
 
 LOADERS = {"wine": load_wine, "breast_cancer": load_breast_cancer}
-
-
-def left_out_likelihood(counts, goal, rows):
-    """Sum over rows, each left out in turn, of the log-probability of its value."""
-    total = 0.0
-    for index in np.ndindex(counts.shape):
-        g, _, c = index
-        of_goal = np.broadcast_to(goal, counts.shape)[index]
-        if counts[index]:
-            total += counts[index] * np.log((counts[index] - 1 + rows * of_goal) / (counts[g, :, c].sum() - 1 + rows))
-    return total
-
-
-def test_every_line_sums_to_one_and_no_value_is_impossible():
-    counts = np.random.default_rng(0).poisson(0.7, (4, 5, 3)).astype(float)
-    found = backed_off(counts)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    assert (found > 0).all()
-
-
-def test_pull_is_the_one_that_makes_left_out_rows_most_probable():
-    counts = np.random.default_rng(1).poisson(3.0, (1, 4, 2)).astype(float)
-    alone = (counts.sum(axis=(0, 2)) + 1) / (counts.sum() + 4)
-    strengths = 10.0 ** np.arange(-1.0, 3.1, 0.5)
-    best = max(strengths, key=lambda rows: left_out_likelihood(counts, alone[None, :, None], rows))
-    expected = (counts + best * alone[None, :, None]) / (counts.sum(axis=1, keepdims=True) + best)
-    np.testing.assert_allclose(backed_off(counts), expected)
-
-
-def test_many_rows_are_their_frequencies_and_none_those_of_the_class():
-    counts = np.array([[[3000.0], [7000.0]], [[0.0], [0.0]]])
-    found = backed_off(counts)
-    np.testing.assert_allclose(found[:, :, 0], [[0.3, 0.7], [0.3, 0.7]], atol=1e-3)
 
 
 @pytest.mark.parametrize("name", LOADERS)
@@ -83,8 +49,16 @@ def test_trained_network_would_not_pass_for_a_description():
 
 
 def test_counted_parameters_have_one_network():
-    clf = TANClassifier("chow-liu", "ml").fit(*load_wine(return_X_y=True))
+    clf = TANClassifier("chow-liu", Counts(1.0)).fit(*load_wine(return_X_y=True))
     assert clf.description_ is clf.network_
+
+
+def test_counts_that_discount_evidence_have_a_description_besides():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = TANClassifier("chow-liu", "ml").fit(X, y)
+    of_class = clf.encoder_.encode(as_frame(X))[y == 0, 0]
+    frequencies = np.bincount(of_class, minlength=clf.network_.cards[0]) / len(of_class)
+    np.testing.assert_allclose(clf.description_.marginals(classes=[0]).features[0][0], frequencies, atol=0.03)
 
 
 def test_unit_of_weights_is_of_no_matter():

@@ -338,7 +338,8 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
     def _keep_fitted(self, encoded: Encoded, fitted: Fitted, choice: dict[str, Any], used: Recipe) -> Self:
         """Take over what was learned, with how it was chosen and the recipe as it was used."""
         rows, description = encoded.rows._replace(weight=encoded.sample_weight), fitted.network
-        if not isinstance(used.parameters, Counts) or self.class_weight is not None:
+        is_counted = isinstance(used.parameters, Counts) and not used.parameters.backs_off
+        if not is_counted or self.class_weight is not None:
             description = describe(fitted.network, rows.codes, rows.y, rows.full_weight(), self._n_threads())
         self._keep(
             encoded,

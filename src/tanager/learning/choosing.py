@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from tanager._types import FloatArray, IntArray
 from tanager.learning.context import Context, Rows
 from tanager.learning.recipes import GIVEN
-from tanager.model import Network, can_temper, count_rows, temper
+from tanager.model import Network, best_temperature, can_temper, count_rows, log_losses, temper
 
 LogJoint = Callable[[IntArray], FloatArray]
 """From codes to the log-joint: what learning leaves to be judged."""
@@ -26,9 +25,6 @@ RecipeT = TypeVar("RecipeT")
 PartsOf = Callable[[RecipeT], Sequence[tuple[Context, Rows]]]
 
 _LOG_LOSS_WEIGHT = 0.3
-_TEMPERATURES = (0.5, 50.0)
-_ENOUGH_ERRORS = 10
-_MOST_LOSS = 20.0
 
 
 class Trial(NamedTuple):
@@ -133,36 +129,8 @@ def try_recipes(
         yield _judge(name, scores, y, np.concatenate([held.full_weight() for _, held in parts]))
 
 
-def best_temperature(scores: FloatArray, y: IntArray, weight: FloatArray) -> float:
-    """Number to divide log-joints by, from 0.5 to 50, for the smallest log-loss.
-
-    With fewer than ten errors it is at least 1: rows that are all right say nothing against being surer and surer.
-
-    Examples
-    --------
-    >>> scores = np.log([[0.9, 0.1]] * 4)
-    >>> round(best_temperature(scores, np.array([0, 0, 0, 1]), np.ones(4)), 2)
-    2.0
-    """
-    if scores.shape[1] == 1:
-        return 1.0
-    low, high = np.log(_TEMPERATURES)
-    if count_rows(weight[scores.argmax(axis=1) != y]) < _ENOUGH_ERRORS:
-        low = 0.0
-    found = minimize_scalar(
-        lambda log_t: _log_loss(scores / np.exp(log_t), y, weight), bounds=(low, high), method="bounded"
-    )
-    return float(np.exp(found.x))
-
-
 def _judge(name: str, scores: FloatArray, y: IntArray, weight: FloatArray) -> Trial:
     temperature = best_temperature(scores, y, weight)
     error = float(np.average(scores.argmax(axis=1) != y, weights=weight))
-    return Trial(name, error, _log_loss(scores / temperature, y, weight), temperature, count_rows(weight))
-
-
-def _log_loss(scores: FloatArray, y: IntArray, weight: FloatArray) -> float:
-    highest = scores.max(axis=1)
-    log_total = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
-    # A row that was taken for impossible must not outweigh all others.
-    return float(np.average(np.minimum(log_total - scores[np.arange(len(y)), y], _MOST_LOSS), weights=weight))
+    log_loss = float(np.average(log_losses(scores / temperature, y), weights=weight))
+    return Trial(name, error, log_loss, temperature, count_rows(weight))

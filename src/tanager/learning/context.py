@@ -32,7 +32,7 @@ _N_PARTS = 3
 _EVERY = 4  # the held-out fraction of many rows is one in this many
 _MOST_DEALT = 10_000_000  # copies of rows that are dealt out one by one
 _FEWEST_GROUPS, _MOST_GROUPS = 3, 12
-_GROUPS_PER_ROOT = 1.5  # of the third root of the number of rows
+_GROUPS_PER_ROOT = 1.5  # of the third root of the number of rows, where there may be 12
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -265,7 +265,9 @@ class Context:
 
         def compute() -> Groups:
             rows = self.rows
-            n_groups = min(most, max(_FEWEST_GROUPS, round(_GROUPS_PER_ROOT * rows.n_counted ** (1 / 3))))
+            # So that with 32 groups a pair has as many more cells, also where rows are few.
+            per_root = _GROUPS_PER_ROOT * max(most / _MOST_GROUPS, 1.0) ** 0.5
+            n_groups = min(most, max(_FEWEST_GROUPS, round(per_root * rows.n_counted ** (1 / 3))))
             return group_values(rows.codes, rows.cards, self.n_ordered, rows.full_weight(), n_groups)
 
         found: Groups = self._answers.get(("groups", most), compute)

@@ -25,6 +25,7 @@ from tanager.model import (
     Layout,
     Network,
     ParentDistribution,
+    back_off,
     check_memory,
     class_log_prior,
     cpt_log_frequencies,
@@ -144,20 +145,30 @@ class ParameterOptions(Options):
 
 
 class Counts(ParameterOptions):
-    """Maximum likelihood in closed form: smoothed relative frequencies.
+    """Parameters in closed form: smoothed relative frequencies.
 
     Parameters
     ----------
-    smoothing : float, above 0, default=1.0
-        Added to each cell of the counts. Less than 1 is often better where CPTs are large for the rows.
+    smoothing : float, above 0, or "auto", default="auto"
+        A number is added to each cell of the counts, as in the paper, which adds 1. With "auto" the frequencies of a
+        feature's values given parent and class back off to those given the class, and these to those without it. The
+        rows, each left out in turn, say how much (see `tanager.model.backoff`), and how far evidence is discounted that
+        features share; the network of a tree then has calibrated probabilities of the classes, while ``description_``
+        has those of the data.
     """
 
     can_join: ClassVar[bool] = False
 
-    smoothing: float = 1.0
+    smoothing: float | Literal["auto"] = "auto"
 
     def __post_init__(self) -> None:
-        check_number("smoothing", self.smoothing, above=0)
+        if not self.backs_off:
+            check_number("smoothing", self.smoothing, above=0)
+
+    @property
+    def backs_off(self) -> bool:
+        """Whether the rows decide on the smoothing."""
+        return isinstance(self.smoothing, str) and self.smoothing == "auto"
 
     def training_bytes(self, layout: Layout) -> int:
         """Memory of the CPTs while they are counted."""
@@ -168,11 +179,15 @@ class Counts(ParameterOptions):
         return [self._count(layout, context) for layout in layouts]
 
     def _count(self, layout: Layout, context: Context) -> Fitted:
+        distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
+        if self.backs_off:
+            rows = context.merged_rows()
+            network = back_off(layout, rows.codes, rows.y, rows.full_weight(), context.n_threads)
+            return Fitted(network, distribution, History(), ParentPath())
         rows, weight = context.rows, context.rows.full_weight()
         with Crew(context.n_threads) as crew:
-            theta = cpt_log_frequencies(layout, rows.codes, rows.y, weight, self.smoothing, crew)
-        prior = class_log_prior(rows.y, weight, layout.n_classes, self.smoothing)
-        distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
+            theta = cpt_log_frequencies(layout, rows.codes, rows.y, weight, float(self.smoothing), crew)
+        prior = class_log_prior(rows.y, weight, layout.n_classes, float(self.smoothing))
         network = Network.from_arena(layout, theta, prior, distribution.most_probable())
         return Fitted(network, distribution, History(), ParentPath())
 

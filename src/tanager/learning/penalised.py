@@ -30,21 +30,28 @@ _STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 _N_PARTS = 3
 _MOST_ROWS = 10_000  # that strengths are chosen on
 _PRIOR_ROWS = 10.0  # that a feature's frequencies alone count for beside those given its parent
-_FIRST = 3  # place of the strength that is tried first
+_FIRST = 3.0  # the strength that is tried first
 _ERRORS = 0.5  # standard errors of a difference that do not outweigh a smoother model
 _STEPS = 100
+_COARSE, _FINE = 12, 32  # groups of values in pairs
+_WEAK = 3.0  # strength up to which fine groups may be better
 _TO_CHOOSE: dict[str, Any] = {"most_steps": 40, "tolerance": 1e-5}
 
 
 class _Fold:
     """Rows to fit effects to, and rows to judge them by."""
 
-    def __init__(self, kept: Context, held: Rows, max_groups: int) -> None:
+    def __init__(self, kept: Context, held: Rows) -> None:
         self.context, self.held = kept, held
-        self.groups = kept.groups(max_groups)
         self._mains = self._effects(kept.merged_rows(), [])
         self._judge = self._effects(held, [])
         self._found: dict[float, tuple[FloatArray, FloatArray]] = {}
+
+    @property
+    def has_more_groups(self) -> bool:
+        """Whether a feature has more values than coarse groups tell apart."""
+        coarse, fine = (self.context.groups(most).cards for most in (_COARSE, _FINE))
+        return bool((fine > coarse).any())
 
     def main_losses(self, strength: float) -> FloatArray:
         """Log-losses of the held-out rows with main effects alone."""
@@ -54,10 +61,11 @@ class _Fold:
             self._found[strength] = theta, self._judge.log_losses(theta)
         return self._found[strength][1]
 
-    def pair_losses(self, layouts: list[Layout]) -> Callable[[float, float], FloatArray]:
+    def pair_losses(self, layouts: list[Layout], max_groups: int) -> Callable[[float, float], FloatArray]:
         """The log-losses with the pairs of layouts, as a function of both strengths."""
-        pairs = pairs_of(layouts)
-        effects, judge = self._effects(self.context.merged_rows(), pairs), self._effects(self.held, pairs)
+        effects, judge = (
+            self._effects(rows, pairs_of(layouts), max_groups) for rows in (self.context.merged_rows(), self.held)
+        )
         last: list[FloatArray] = []
 
         def losses(main: float, pair: float) -> FloatArray:
@@ -67,8 +75,61 @@ class _Fold:
 
         return losses
 
-    def _effects(self, rows: Rows, pairs: Sequence[tuple[int, int]]) -> Effects:
-        return make_effects(rows, self.context.n_ordered, self.groups, pairs)
+    def _effects(self, rows: Rows, pairs: Sequence[tuple[int, int]], max_groups: int = _COARSE) -> Effects:
+        return make_effects(rows, self.context.n_ordered, self.context.groups(max_groups), pairs)
+
+
+class _Search:
+    """Choices by the log-loss of all held-out rows of some folds."""
+
+    def __init__(self, context: Context, folds: list[_Fold], layouts: list[list[Layout]]) -> None:
+        self.context, self.folds, self.layouts = context, folds, layouts
+        self._weight = np.concatenate([fold.held.full_weight() for fold in folds])
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether there is a pair in any fold."""
+        return any(map(pairs_of, self.layouts))
+
+    def best_main(self) -> float:
+        """Strength for main effects alone."""
+
+        def losses(strength: float) -> FloatArray:
+            return self._map(lambda fold: fold.main_losses(strength), self.folds)
+
+        return smoothest(search_strengths(losses, self._weight), self._weight)
+
+    def best_pairs(self, main: float, max_groups: int) -> tuple[float, float]:
+        """Strengths for main effects and pairs beside each other, where main effects alone have one already."""
+        losses = self._with_pairs(max_groups)
+        found = search_strengths(lambda strength: losses(main, strength), self._weight)
+        pairs = smoothest(found, self._weight)
+        if main in _STRENGTHS[1:]:
+            stronger = _STRENGTHS[_STRENGTHS.index(main) - 1]
+            if self._is_better(losses(stronger, pairs), found[pairs]):
+                return stronger, pairs
+        return main, pairs
+
+    def best_groups(self, main: float, pairs: float) -> tuple[int, float]:
+        """Groups and strength of pairs; fine groups are only tried where the penalty of coarse ones is weak."""
+        if pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds):
+            return _COARSE, pairs
+        coarse, fine = self._with_pairs(_COARSE)(main, pairs), self._with_pairs(_FINE)
+        found = search_strengths(lambda strength: fine(main, strength), self._weight, pairs)
+        best = smoothest(found, self._weight)
+        is_worth_it = smoothest({_COARSE: coarse, _FINE: found[best]}, self._weight) == _FINE
+        return (_FINE, best) if is_worth_it else (_COARSE, pairs)
+
+    def _with_pairs(self, max_groups: int) -> Callable[[float, float], FloatArray]:
+        folds = list(zip(self.folds, self.layouts, strict=True))
+        of_fold = self.context.map(lambda each: each[0].pair_losses(each[1], max_groups), folds)
+        return lambda main, pairs: self._map(lambda losses: losses(main, pairs), of_fold)
+
+    def _map(self, function: Callable[[Any], FloatArray], items: list[Any]) -> FloatArray:
+        return np.concatenate(self.context.map(function, items))
+
+    def _is_better(self, losses: FloatArray, others: FloatArray) -> bool:
+        return bool(np.average(losses - others, weights=self._weight) < 0)
 
 
 class PenalisedLikelihood(ParameterOptions):
@@ -83,8 +144,9 @@ class PenalisedLikelihood(ParameterOptions):
         Strength of the penalty on the effects of single features; "auto" chooses it on held-out rows.
     pairs : float, above 0, or "auto", default="auto"
         Strength of the penalty on the effects of pairs of features, beyond those of single ones.
-    max_groups : int, at least 2, default=12
-        Groups of values that a feature has in pairs; there are fewer where rows are few, down to 3.
+    max_groups : int, at least 2, or "auto", default="auto"
+        Groups of values that a feature has in pairs; there are fewer where rows are few, down to 3. "auto" is 12, or 32
+        where these are better on held-out rows; that is only tried if ``pairs`` is "auto", too.
 
     Examples
     --------
@@ -100,13 +162,14 @@ class PenalisedLikelihood(ParameterOptions):
 
     main: float | Literal["auto"] = "auto"
     pairs: float | Literal["auto"] = "auto"
-    max_groups: int = 12
+    max_groups: int | Literal["auto"] = "auto"
 
     def __post_init__(self) -> None:
         for name in ("main", "pairs"):
-            if not (isinstance(getattr(self, name), str) and getattr(self, name) == "auto"):
+            if not self._is_open(name):
                 check_number(name, getattr(self, name), above=0)
-        check_count("max_groups", self.max_groups, 2)
+        if not self._is_open("max_groups"):
+            check_count("max_groups", self.max_groups, 2)
 
     def training_bytes(self, layout: Layout) -> int:
         """Memory of the effects, their gradients and the steps that are remembered."""
@@ -118,42 +181,31 @@ class PenalisedLikelihood(ParameterOptions):
 
     def groups(self, context: Context) -> Groups:
         """Groups of values for where features are parents."""
-        return context.groups(self.max_groups)
+        return context.groups(self._n_groups)
 
     def tuned(self, lay_out: LayOut, context: Context, seed: int) -> Self:
-        """The same with strengths that were chosen by the log-loss of held-out rows.
+        """The same with strengths and groups that were chosen by the log-loss of held-out rows.
 
         Main effects come first, then pairs beside them, then main effects once more: pairs may make stronger penalties
-        better. Among strengths that do about equally well the strongest is taken.
+        better. Among strengths that do about equally well the strongest is taken. The number of groups comes last.
         """
-        if "auto" not in (self.main, self.pairs):
+        is_open = [name for name in ("main", "pairs") if self._is_open(name)]
+        if not is_open:
             return self
+        chosen: Any = self.set_params(**dict.fromkeys(is_open, 1.0), max_groups=self._n_groups)
         if context.rows.n_counted < 2 * _N_PARTS:
-            return self.set_params(**{name: 1.0 for name in ("main", "pairs") if getattr(self, name) == "auto"})
-        folds = context.remember(("folds of effects", seed, self.max_groups), lambda: self._folds(context, seed))
-        weight = np.concatenate([fold.held.full_weight() for fold in folds])
-
-        def search(losses: Callable[[float], list[FloatArray]]) -> tuple[float, FloatArray]:
-            found = search_strengths(lambda strength: np.concatenate(losses(strength)), weight)
-            best = smoothest(found, weight)
-            return best, found[best]
-
-        main = float(self.main) if self.main != "auto" else 0.0
-        if self.main == "auto":
-            main, _ = search(lambda strength: context.map(lambda fold: fold.main_losses(strength), folds))
-        if self.pairs != "auto":
-            return self.set_params(main=main)
-        layouts = context.map(lambda fold: lay_out(fold.context), folds)
-        if not any(map(pairs_of, layouts)):
-            return self.set_params(main=main, pairs=1.0)
-        of_pairs = context.map(lambda each: each[0].pair_losses(each[1]), list(zip(folds, layouts, strict=True)))
-        pairs, found = search(lambda strength: context.map(lambda losses: losses(main, strength), of_pairs))
-        if self.main == "auto" and main < _STRENGTHS[0]:
-            stronger = _STRENGTHS[_STRENGTHS.index(main) - 1]
-            of_stronger = np.concatenate(context.map(lambda losses: losses(stronger, pairs), of_pairs))
-            if np.average(of_stronger - found, weights=weight) < 0:
-                main = stronger
-        return self.set_params(main=main, pairs=pairs)
+            return cast(Self, chosen)
+        folds = context.remember(("folds of effects", seed), lambda: _make_folds(context, seed))
+        search = _Search(context, folds, context.map(lambda fold: lay_out(fold.context), folds))
+        if "main" in is_open:
+            chosen = chosen.set_params(main=search.best_main())
+        if "pairs" in is_open and search.has_pairs:
+            main, pairs = search.best_pairs(float(chosen.main), self._n_groups)
+            main, groups = main if "main" in is_open else float(self.main), self._n_groups
+            if self._is_open("max_groups"):
+                groups, pairs = search.best_groups(main, pairs)
+            chosen = chosen.set_params(main=main, pairs=pairs, max_groups=groups)
+        return cast(Self, chosen)
 
     def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
         """Fit the effects of the pairs of all layouts together, and put them into one network for each."""
@@ -174,17 +226,28 @@ class PenalisedLikelihood(ParameterOptions):
             fitted.append(Fitted(network, distribution, History(), ParentPath()))
         return fitted
 
-    def _folds(self, context: Context, seed: int) -> list[_Fold]:
-        parts = hold_out(context.rows, seed, _N_PARTS, _MOST_ROWS)
-        rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
-        return [_Fold(context.part(kept), held.merged(), self.max_groups) for kept, held in rows]
+    @property
+    def _n_groups(self) -> int:
+        return _COARSE if self._is_open("max_groups") else int(self.max_groups)
+
+    def _is_open(self, name: str) -> bool:
+        value = getattr(self, name)
+        return isinstance(value, str) and value == "auto"
 
 
-def search_strengths(losses: Callable[[float], FloatArray], weight: FloatArray) -> dict[float, FloatArray]:
+def _make_folds(context: Context, seed: int) -> list[_Fold]:
+    parts = hold_out(context.rows, seed, _N_PARTS, _MOST_ROWS)
+    rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
+    return [_Fold(Context(kept), held.merged()) for kept, held in rows]
+
+
+def search_strengths(
+    losses: Callable[[float], FloatArray], weight: FloatArray, first: float = _FIRST
+) -> dict[float, FloatArray]:
     """Losses of the rows with some of the strengths, the strongest first.
 
-    From the middle of the list the search goes on to stronger ones as long as the mean loss falls, and if it does not,
-    to weaker ones.
+    From the first one the search goes on to stronger ones as long as the mean loss falls, and if it does not, to weaker
+    ones.
     """
     found: dict[int, FloatArray] = {}
     means: dict[int, float] = {}
@@ -193,21 +256,22 @@ def search_strengths(losses: Callable[[float], FloatArray], weight: FloatArray) 
         found[place] = losses(_STRENGTHS[place])
         means[place] = float(np.average(found[place], weights=weight))
 
-    try_next(_FIRST)
+    start = _STRENGTHS.index(first)
+    try_next(start)
     for step in (-1, 1):
-        place = _FIRST
+        place = start
         while 0 <= place + step < len(_STRENGTHS):
             try_next(place + step)
             if means[place + step] >= means[place]:
                 break
             place += step
-        if place != _FIRST:
+        if place != start:
             break
     return {_STRENGTHS[place]: found[place] for place in sorted(found)}
 
 
 def smoothest(losses: Mapping[float, FloatArray], weight: FloatArray) -> float:
-    """The strongest penalty whose losses do not exceed the best ones by more than half a standard error."""
+    """The first key whose losses do not exceed the best ones by more than half a standard error."""
     means = {strength: float(np.average(each, weights=weight)) for strength, each in losses.items()}
     best = min(means, key=lambda strength: means[strength])
     for strength, each in losses.items():

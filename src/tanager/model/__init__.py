@@ -1,6 +1,7 @@
 """The model: layout of the CPTs, closed-form parameters, distribution over parents, and the final network."""
 
 from tanager.model.average import LogAverage, average_networks
+from tanager.model.backoff import back_off
 from tanager.model.description import describe
 from tanager.model.effects import Effects, group_values, residual_gains
 from tanager.model.layout import Groups, Layout, check_memory, make_groups, make_layout
@@ -14,7 +15,7 @@ from tanager.model.network import Network
 from tanager.model.pair_scores import PAIR_SCORES, pair_scores
 from tanager.model.parent_distribution import ParentDistribution
 from tanager.model.queries import Marginals
-from tanager.model.tempering import can_temper, temper
+from tanager.model.tempering import best_temperature, can_temper, log_losses, temper
 
 __all__ = [
     "PAIR_SCORES",
@@ -26,6 +27,8 @@ __all__ = [
     "Network",
     "ParentDistribution",
     "average_networks",
+    "back_off",
+    "best_temperature",
     "can_temper",
     "check_memory",
     "class_log_prior",
@@ -34,6 +37,7 @@ __all__ = [
     "cpt_log_frequencies",
     "describe",
     "group_values",
+    "log_losses",
     "make_groups",
     "make_layout",
     "pair_scores",

@@ -4,6 +4,8 @@ Dividing the log-joint by a temperature T makes p(c | x) proportional to its pow
 longer normalised, but in a forest this can be fixed without changing p(c | x): the normaliser of a feature's CPT is a
 number for each value of its parent and each class, so it can be moved into the parent's CPT, and from a root into the
 class prior. Leaves go first.
+
+The best temperature is the one with the smallest log-loss on rows that the network has not been learned from.
 """
 
 from __future__ import annotations
@@ -11,10 +13,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
-from tanager._types import FloatArray
+from tanager._types import FloatArray, IntArray
+from tanager.model.maximum_likelihood import count_rows
 from tanager.model.network import Network
 from tanager.structure import depth_first_order
+
+_TEMPERATURES = (0.5, 50.0)
+_ENOUGH_ERRORS = 10
+_MOST_LOSS = 20.0
 
 
 def can_temper(network: Network) -> bool:
@@ -64,6 +72,38 @@ def temper(network: Network, temperature: float) -> Network:
     theta = np.zeros_like(network.theta)
     theta[: network.layout.size] = np.concatenate([cpt.ravel() for cpt in cpts])
     return replace(network, theta=theta, log_prior=log_prior - _log_sum(log_prior, axis=0))
+
+
+def best_temperature(scores: FloatArray, y: IntArray, weight: FloatArray) -> float:
+    """Number to divide log-joints by, from 0.5 to 50, for the smallest log-loss.
+
+    With fewer than ten errors it is at least 1: rows that are all right say nothing against being surer and surer.
+
+    Examples
+    --------
+    >>> scores = np.log([[0.9, 0.1]] * 4)
+    >>> round(best_temperature(scores, np.array([0, 0, 0, 1]), np.ones(4)), 2)
+    2.0
+    """
+    if scores.shape[1] == 1:
+        return 1.0
+    low, high = np.log(_TEMPERATURES)
+    if count_rows(weight[scores.argmax(axis=1) != y]) < _ENOUGH_ERRORS:
+        low = 0.0
+    found = minimize_scalar(
+        lambda log_t: np.average(log_losses(scores / np.exp(log_t), y), weights=weight),
+        bounds=(low, high),
+        method="bounded",
+    )
+    return float(np.exp(found.x))
+
+
+def log_losses(scores: FloatArray, y: IntArray) -> FloatArray:
+    """Log-loss of each row, at most 20: one that was taken for impossible must not outweigh all others."""
+    highest = scores.max(axis=1)
+    log_total = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
+    losses: FloatArray = np.minimum(log_total - scores[np.arange(len(y)), y], _MOST_LOSS)
+    return losses
 
 
 def _log_sum(terms: FloatArray, axis: int) -> FloatArray:

@@ -1,0 +1,122 @@
+"""Counts that back off to coarser frequencies: how much, rows that are left out, and discounted evidence."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager.model import back_off, make_layout
+from tanager.model.backoff import backed_off, best_prior_rows, count_rows_of_cpts
+from tanager.structure import ParentSets, naive_bayes
+
+STRENGTHS = 10.0 ** np.arange(0.0, 3.1, 0.5)
+
+
+def smoothed_in_loops(counts, of_class, of_parent):
+    """Probability of each cell, level by level."""
+    found = np.zeros_like(counts)
+    n_values = counts.shape[1]
+    for g, v, c in np.ndindex(counts.shape):
+        alone = (counts[:, v].sum() + 1) / (counts.sum() + n_values)
+        given_class = (counts[:, v, c].sum() + of_class * alone) / (counts[:, :, c].sum() + of_class)
+        found[g, v, c] = (counts[g, v, c] + of_parent * given_class) / (counts[g, :, c].sum() + of_parent)
+    return found
+
+
+def random_counts(seed, shape, mean=2.0):
+    return np.random.default_rng(seed).poisson(mean, shape).astype(float)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(1, 5), st.integers(1, 3))
+@settings(max_examples=40)
+def test_frequencies_are_those_of_a_plain_loop(seed, n_lines, n_values, n_classes):
+    counts = random_counts(seed, (n_lines, n_values, n_classes))
+    found = backed_off(counts, (2.0, 0.7)).values
+    np.testing.assert_allclose(found, smoothed_in_loops(counts, 2.0, 0.7))
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4))
+@settings(max_examples=20)
+def test_left_out_is_what_counts_without_the_row_give(seed, n_lines):
+    counts = random_counts(seed, (n_lines, 3, 2))
+    found = backed_off(counts, (2.0, 0.7)).left_out
+    for cell in zip(*np.nonzero(counts), strict=True):
+        others = counts.copy()
+        others[cell] -= 1
+        assert found[cell] == pytest.approx(smoothed_in_loops(others, 2.0, 0.7)[cell])
+
+
+def test_pull_is_the_one_that_makes_left_out_rows_most_probable():
+    counts = random_counts(1, (3, 4, 2), mean=3.0)
+
+    def likelihood(prior_rows, of):
+        probability = backed_off(of, prior_rows).left_out
+        return (of * np.log(probability)).sum()
+
+    whole = counts.sum(axis=0, keepdims=True)
+    of_class = max(STRENGTHS, key=lambda rows: likelihood((rows, 0.0), whole))
+    of_parent = max(STRENGTHS, key=lambda rows: likelihood((of_class, rows), counts))
+    assert best_prior_rows(counts) == (of_class, of_parent)
+
+
+def test_many_rows_are_their_frequencies_and_none_those_of_the_class():
+    counts = np.array([[[3000.0], [7000.0]], [[0.0], [0.0]]])
+    found = backed_off(counts).values
+    np.testing.assert_allclose(found[:, :, 0], [[0.3, 0.7], [0.3, 0.7]], atol=1e-3)
+
+
+def repeated_feature(n_rows=600, n_copies=6, seed=0):
+    """Copies of one feature that tells the class in three of four rows."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n_rows)
+    value = np.where(rng.random(n_rows) < 0.75, y, 1 - y)
+    return np.tile(value[:, None], n_copies).astype(np.uint8), y.astype(np.int64)
+
+
+def posterior(network, codes):
+    scores = network.log_joint(codes)
+    return np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
+
+
+def test_evidence_that_features_repeat_is_discounted():
+    codes, y = repeated_feature()
+    network = back_off(make_layout(naive_bayes(6), [2] * 6, 2), codes, y, np.ones(len(y)))
+    share = np.mean(y[codes[:, 0] == 1])
+    assert posterior(network, codes[codes[:, 0] == 1][:1])[0, 1] == pytest.approx(share, abs=0.03)
+    for i in range(6):
+        np.testing.assert_allclose(network.cpt(i).sum(axis=1), 1.0, atol=1e-6)
+    # Without the class, values are as frequent as they were.
+    marginal = (network.cpt(0)[0] * np.exp(network.log_prior)).sum(axis=1)
+    np.testing.assert_allclose(marginal, np.bincount(codes[:, 0]) / len(y), atol=0.02)
+
+
+def test_two_extra_parents_are_smoothed_but_not_discounted():
+    codes, y = repeated_feature(n_copies=3)
+    layout = make_layout(ParentSets.from_lists([[-1], [0], [(0, 1)]]), [2] * 3, 2)
+    network = back_off(layout, codes, y, np.ones(len(y)))
+    counted = count_rows_of_cpts(layout, codes, y, np.ones(len(y)))
+    assert any(
+        np.allclose(network.cpt(2), counted.smoothed(factor)[2].values, atol=1e-5)
+        for factor in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+    )
+    np.testing.assert_allclose(network.cpt(2).sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_unknown_values_and_weights_are_taken():
+    codes, y = repeated_feature(200)
+    codes = codes.copy()
+    codes[::3, 1] = 2
+    weight = np.random.default_rng(1).uniform(0.1, 2.0, 200)
+    network = back_off(make_layout(naive_bayes(6), [2] * 6, 2), codes, y, weight)
+    same = back_off(make_layout(naive_bayes(6), [2] * 6, 2), codes, y, 3.5 * weight)
+    assert np.isfinite(network.theta).all()
+    np.testing.assert_allclose(network.theta, same.theta, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3])
+def test_few_rows_and_one_class(n_rows):
+    codes, y = repeated_feature(n_rows)
+    for n_classes, classes in ((2, y), (1, np.zeros_like(y))):
+        network = back_off(make_layout(naive_bayes(6), [2] * 6, n_classes), codes, classes, np.ones(n_rows))
+        assert np.isfinite(network.log_joint(codes)).all()
