@@ -62,7 +62,7 @@ def test_inspect_a_feature_with_a_grouped_parent(call, tmp_path):
     # Without a parent there is room for each.
     text, found = shown("age")
     np.testing.assert_allclose(found, clf.description_.cpt(0).ravel(), atol=6e-5)
-    assert re.search(r"│ < 18 +│.*\n│ 18 +│", text)
+    assert re.search(r"│ 17 +│.*\n│ 18 +│", text)
     sizes = re.findall(r"│ +(\d+) │$", call("inspect", tmp_path / "m.tanager").stdout, re.MULTILINE)
     assert list(map(int, sizes)) == [clf.description_.cpt(i, grouped=True).size for i in range(5)]
 

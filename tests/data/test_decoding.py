@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.data import CategoryColumn, FrameEncoder, NumericColumn, as_frame, encode_assignment
-from tanager.data.decoding import bin_middles, decode_column
+from tanager.data.contents import bin_middles
+from tanager.data.decoding import decode_column
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -53,7 +54,7 @@ def test_decoded_values_have_their_codes_again(parts, seed):
     encoder = encoder_of(*parts)
     codes = np.random.default_rng(seed).integers(0, encoder.cards, size=(7, len(parts)))
     cells = np.empty(codes.shape, dtype=object)
-    for j, column in enumerate(encoder.decode(codes, bins="middle")):
+    for j, column in enumerate(encoder.decode(codes, bins="median")):
         cells[:, j] = column
     assert np.array_equal(encoder.encode(as_frame(cells)), codes)
 
@@ -88,7 +89,7 @@ def test_wrong_codes(codes, message):
 
 
 def test_wrong_option():
-    with pytest.raises(ValueError, match="bins must be 'label' or 'middle', got 'mean'"):
+    with pytest.raises(ValueError, match="bins must be 'label' or 'median', got 'mean'"):
         encoder_of(NumericColumn(np.array([1.0]))).decode(np.zeros((1, 1), int), bins="mean")
 
 

@@ -46,7 +46,7 @@ def test_drawn_frame_looks_like_the_training_frame(fitted, rows):
 
 
 def test_given_values_and_class_hold(fitted):
-    X, y = fitted.sample(500, given={"colour": "red", 2: 1}, y="no", random_state=1)
+    X, y = fitted.sample(500, given={"colour": "red", 2: 1, "class": "no"}, random_state=1)
     assert (X["colour"] == "red").all()
     assert set(y) == {"no"}
     codes = fitted.encoder_.encode(as_frame(X))
@@ -68,18 +68,49 @@ def test_a_missing_value_can_be_given(fitted):
     assert X["colour"].isna().all()
 
 
-def test_without_names_it_is_an_array_of_objects():
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_without_names_it_is_an_array_of_the_type_of_x(dtype):
     X, y = load_iris(return_X_y=True)
-    classifier = TANClassifier("chow-liu", parameters="ml").fit(X, y)
+    classifier = TANClassifier("chow-liu", parameters="ml").fit(X.astype(dtype), y)
     drawn, classes = classifier.sample(50, random_state=0)
     assert isinstance(drawn, np.ndarray)
-    assert (drawn.shape, drawn.dtype, classes.shape) == ((50, 4), np.dtype(object), (50,))
+    assert (drawn.shape, drawn.dtype, classes.shape) == ((50, 4), np.dtype(dtype), (50,))
     assert classifier.predict(drawn).shape == (50,)
 
 
 def test_without_pandas_it_is_an_array_of_objects(fitted, monkeypatch):
-    monkeypatch.setattr("tanager.estimators.sampling.has_pandas", lambda: False)
+    monkeypatch.setattr("tanager.data.restoring.has_pandas", lambda: False)
     assert isinstance(fitted.sample(3, random_state=0)[0], np.ndarray)
+
+
+@pytest.mark.parametrize("options", [{}, {"structure": "chow-liu", "parameters": "ml", "binning": "quantile"}])
+def test_drawn_values_are_such_as_training_showed(options):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "whole": rng.poisson(3.0, 400).astype(np.int16),
+            "tenths": rng.integers(0, 50, 400) / 10,
+            "skewed": rng.exponential(100.0, 400) ** 2,
+            "flag": rng.random(400) < 0.3,
+            "word": pd.Categorical(rng.choice(["a", "b", "c"], 400)),
+            "code": pd.array(rng.integers(10, 13, 400), dtype="Int64"),
+        }
+    )
+    y = np.where(frame["whole"] + rng.normal(size=400) > 3, "high", "low")
+    drawn, _ = TANClassifier(**options, random_state=0).fit(frame, y).sample(3000, random_state=0)
+    assert drawn.dtypes.to_dict() == frame.dtypes.to_dict()
+    for name in ("whole", "tenths", "skewed", "code"):
+        assert drawn[name].min() >= frame[name].min()
+        assert drawn[name].max() <= frame[name].max()
+    np.testing.assert_array_equal(drawn["tenths"], drawn["tenths"].round(1))
+    for share in (0.1, 0.5, 0.9):
+        expected = frame["skewed"].quantile(share)
+        assert (drawn["skewed"] < expected).mean() == pytest.approx(share, abs=0.05)
+
+
+def test_given_numbers_are_kept(fitted):
+    X, _ = fitted.sample(10, given={"size": 0.123}, random_state=0)
+    assert (X["size"] == 0.123).all()
 
 
 def test_seeds(fitted):
@@ -96,7 +127,7 @@ def test_seeds(fitted):
         ({"given": {"colour": "green"}}, "training did not show the value 'green' of column 'colour'"),
         ({"given": {"size": "big"}}, "column 'size' is numeric"),
         ({"given": {"size": None}}, "training did not show the value None of column 'size'"),
-        ({"y": "perhaps"}, "'perhaps' is not a class; the classes are 'no', 'yes'"),
+        ({"given": {"class": "perhaps"}}, "'perhaps' is not a class; the classes are 'no', 'yes'"),
         ({"n_samples": -1}, "the number of rows to draw must be a whole number of at least 0, got -1"),
     ],
 )

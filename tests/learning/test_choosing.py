@@ -65,7 +65,11 @@ def test_the_recipe_of_the_least_error_is_chosen(best):
     losses = [-(p * math.log(p) + (1 - p) * math.log(1 - p)) for p in errors.values()]
     assert [trial.log_loss for trial in choice.trials] == pytest.approx(losses, rel=1e-4)
     assert choice.temperature == choice.trials[best].temperature
-    assert choice.to_dict(2.0) == {
+    kept = choice.to_dict(2.0)
+    assert kept.pop("why").startswith(
+        f"Preset {'abc'[best]!r} was best of 3: it has an error of 10.00% and a log-loss of"
+    )
+    assert kept == {
         "preset": "abc"[best],
         "temperature": 2.0,
         "tried": ["a", "b", "c"],

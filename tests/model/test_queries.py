@@ -265,10 +265,10 @@ def test_wrong_evidence(codes, classes, message):
             ask(codes, classes)
 
 
-@pytest.mark.parametrize("targets", [[], [0, 0], [0, 1, 2], "class", [3], [-1], [True], ["klass"], [0.0]])
+@pytest.mark.parametrize("targets", [[], [0, 0], "class", [3], [-1], [True], ["klass"], [0.0]])
 def test_wrong_targets(targets):
     network, _ = random_network([-1, 0, 1], [3, 2, 2], 2)
-    with pytest.raises(ValueError, match="one or two of the features 0 to 2, 'class', or both"):
+    with pytest.raises(ValueError, match="some of the features 0 to 2, 'class', or both"):
         network.query(targets)
 
 

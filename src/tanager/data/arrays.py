@@ -47,6 +47,14 @@ def column_label(names: Sequence[str] | None, index: int) -> str:
     return f"column {index}" if names is None else f"column {names[index]!r}"
 
 
+def is_missing(cells: NDArray[Any], levels: NDArray[Any] | None) -> NDArray[np.bool_]:
+    """Which cells of a column are missing."""
+    if levels is None and cells.dtype.kind != "f":
+        return np.zeros(cells.shape, np.bool_)
+    result: NDArray[np.bool_] = cells != cells if levels is None else cells == MISSING
+    return result
+
+
 def read_array_column(values: NDArray[Any], label: str) -> Column:
     """Read a 1-d array of any dtype; numbers and booleans are not copied."""
     kind = values.dtype.kind

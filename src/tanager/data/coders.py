@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager.data.arrays import LARGEST_EXACT
+from tanager.data.contents import BinContents
 
 # With up to so many cuts and from so many values on, comparing a block with each cut in turn beats a binary search for
 # each value. A single value is found among 64 cuts 100 times as fast by a search.
@@ -39,10 +40,17 @@ class NumericColumn:
     cuts : ndarray of float64, strictly increasing
     has_missing : bool
         Whether missing cells have a code of their own, the last one.
+    contents : BinContents
+        The numbers in the bins, as far as they are kept; without numbers, the middles of the bins.
     """
 
     cuts: NDArray[np.float64]
     has_missing: bool = False
+    contents: BinContents = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.contents is None:
+            object.__setattr__(self, "contents", BinContents.between(self.cuts))
 
     @property
     def card(self) -> int:

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.data.arrays import column_label, exact_array, read_array_column, read_masked_column
+from tanager.data.arrays import (
+    Column,
+    column_label,
+    exact_array,
+    is_missing,
+    object_array,
+    read_array_column,
+    read_masked_column,
+)
 from tanager.data.coders import is_number
 from tanager.data.frames import read_frame
 
@@ -33,6 +41,8 @@ class Frame(NamedTuple):
         The one array that the columns are views of, if there is one.
     ordered : frozenset of int
         Columns whose levels are in an order that means something, judging by their dtype.
+    dtypes : tuple of str or None
+        Names of the types of the columns, as NumPy or pandas call them.
     """
 
     names: list[str] | None
@@ -41,6 +51,7 @@ class Frame(NamedTuple):
     is_categorical: NDArray[np.bool_]
     array: NDArray[Any] | None = None
     ordered: frozenset[int] = frozenset()
+    dtypes: tuple[str, ...] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -55,6 +66,15 @@ class Frame(NamedTuple):
     def label(self, index: int) -> str:
         """Name of a column for an error message."""
         return f"column {index}" if self.names is None else f"column {self.names[index]!r}"
+
+    def cells(self, index: int) -> NDArray[Any]:
+        """The cells of a column as values, None where a coded one has none."""
+        levels, column = self.levels[index], self.columns[index]
+        return column if levels is None else object_array([*levels.tolist(), None])[column]
+
+    def is_missing(self, index: int) -> NDArray[np.bool_]:
+        """Which cells of a column are missing, bool[N]."""
+        return is_missing(self.columns[index], self.levels[index])
 
     def is_text(self, index: int) -> bool:
         """Whether a column has values that cannot be read as numbers."""
@@ -104,7 +124,8 @@ def as_frame(X: Any) -> Frame:
         if array.dtype.kind in "iuf" and array.shape[1]:
             # Nothing to find out column by column, which would take most of the time of a single row.
             n_columns = array.shape[1]
-            return Frame(None, list(array.T), [None] * n_columns, np.zeros(n_columns, np.bool_), array)
+            dtypes = (str(array.dtype),) * n_columns
+            return Frame(None, list(array.T), [None] * n_columns, np.zeros(n_columns, np.bool_), array, dtypes=dtypes)
         columns = [read_array_column(array[:, index], column_label(None, index)) for index in range(array.shape[1])]
     if not columns:
         shape = getattr(X, "shape", (0, 0))
@@ -116,6 +137,7 @@ def as_frame(X: Any) -> Frame:
         is_categorical=np.array([column.is_categorical for column in columns]),
         array=array,
         ordered=frozenset(index for index, column in enumerate(columns) if column.is_ordered),
+        dtypes=_dtypes(X, array, columns),
     )
 
 
@@ -124,7 +146,22 @@ def _read_masked(array: NDArray[Any], mask: NDArray[np.bool_]) -> Frame:
     positions = range(array.shape[1])
     columns = [read_masked_column(array[:, each], mask[:, each], column_label(None, each)) for each in positions]
     is_categorical = np.array([column.is_categorical for column in columns])
-    return Frame(None, [column.values for column in columns], [column.levels for column in columns], is_categorical)
+    return Frame(
+        None,
+        [column.values for column in columns],
+        [column.levels for column in columns],
+        is_categorical,
+        dtypes=(str(array.dtype),) * len(columns),
+    )
+
+
+def _dtypes(X: Any, array: NDArray[Any] | None, columns: Sequence[Column]) -> tuple[str, ...]:
+    """Names of the types of the columns: those of an array or of a pandas frame; else those that were read."""
+    if array is not None:
+        return (str(array.dtype),) * len(columns)
+    if hasattr(X, "dtypes") and hasattr(X, "iloc"):
+        return tuple(str(each) for each in X.dtypes)
+    return tuple("object" if column.levels is not None else str(column.values.dtype) for column in columns)
 
 
 def check_categorical(categorical_features: Any) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager._types import IntArray
-from tanager.data.arrays import MISSING, object_array
+from tanager.data.arrays import is_missing, object_array
 from tanager.data.binning import Binning, check_sample_weight
 from tanager.data.coders import (
     CategoryColumn,
@@ -34,7 +34,8 @@ from tanager.data.coders import (
     sort_categories,
 )
 from tanager.data.columns import Frame
-from tanager.data.decoding import Bins, decode_column
+from tanager.data.contents import BinContents
+from tanager.data.decoding import Bins, decode_column, draw_column
 from tanager.data.labels import group_labels, unique_labels, value_labels
 
 Missing = Literal["value", "ignore"]
@@ -66,6 +67,8 @@ class FrameEncoder:
     columns : tuple of NumericColumn or CategoryColumn, length D
     names : tuple of str or None
         Column names of the training frame.
+    dtypes : tuple of str or None
+        Names of the types of its columns, as NumPy or pandas call them; None if they are not known.
 
     Examples
     --------
@@ -82,6 +85,7 @@ class FrameEncoder:
 
     columns: tuple[NumericColumn | CategoryColumn, ...]
     names: tuple[str, ...] | None
+    dtypes: tuple[str, ...] | None = None
 
     @classmethod
     def fit(
@@ -128,12 +132,14 @@ class FrameEncoder:
         # A column without a value has no bins either: it is a category that never had one.
         is_numeric = ~is_categorical & (np.array(missing_share) < 1)
         open_columns = [index for index in np.flatnonzero(is_numeric).tolist() if index not in given.cuts]
-        found = binning([_as_numbers(frame, index) for index in open_columns], weight)
+        numbers = {index: _as_numbers(frame, index) for index in np.flatnonzero(is_numeric).tolist()}
+        found = binning([numbers[index] for index in open_columns], weight)
         cuts = {**dict(zip(open_columns, found, strict=True)), **given.cuts}
         columns: dict[int, NumericColumn | CategoryColumn] = {}
         for index in range(frame.n_columns):
             if is_numeric[index]:
-                columns[index] = NumericColumn(_frozen(cuts[index]), has_missing[index])
+                contents = BinContents.read(numbers[index], cuts[index], weight)
+                columns[index] = NumericColumn(_frozen(cuts[index]), has_missing[index], contents)
             elif index in given.orders:
                 order = _ordinal_values(frame, index, rows, given.orders[index])
                 columns[index] = CategoryColumn(_frozen(order), order[:0], has_missing[index], is_ordinal=True)
@@ -141,7 +147,7 @@ class FrameEncoder:
                 categories, pooled = _pool(frame, index, rows, weight, max_categories)
                 columns[index] = CategoryColumn(_frozen(categories), _frozen(pooled), has_missing[index])
         ordered = tuple(columns[index] for index in range(frame.n_columns))
-        return cls(ordered, None if frame.names is None else tuple(frame.names))
+        return cls(ordered, None if frame.names is None else tuple(frame.names), frame.dtypes)
 
     @property
     def cards(self) -> NDArray[np.int32]:
@@ -251,13 +257,13 @@ class FrameEncoder:
         return are_ready(self.columns)
 
     def decode(self, codes: NDArray[Any], bins: Bins = "label") -> list[NDArray[Any]]:
-        """Turn codes back into columns of values; ``encode`` gives the same codes again if bins are their middles.
+        """Turn codes back into columns of values; ``encode`` gives the same codes again if bins are their medians.
 
         Parameters
         ----------
         codes : int array of shape (N, D)
-        bins : {"label", "middle"}
-            What stands for a bin of numbers: its label, or the number in its middle.
+        bins : {"label", "median"}
+            What stands for a bin of numbers: its label, or the median of the numbers that training showed in it.
 
         Returns
         -------
@@ -273,6 +279,28 @@ class FrameEncoder:
         >>> encoder.decode(np.array([[1, 0], [0, 1]]))
         [array(['red', 'blue'], dtype=object), array(['< 2', '2 to 3'], dtype=object)]
         """
+        array = self._check_codes(codes)
+        return [decode_column(column, array[:, i], bins) for i, column in enumerate(self.columns)]
+
+    def draw(self, codes: NDArray[Any], rng: np.random.Generator) -> list[NDArray[Any]]:
+        """Columns of values that are drawn from what codes stand for (see `tanager.data.decoding.draw_column`).
+
+        Examples
+        --------
+        >>> from tanager.data import QuantileBinning, as_frame
+        >>> frame = as_frame(np.array([[1.5], [2.5], [2.75], [3.5]]))
+        >>> encoder = FrameEncoder.fit(frame, frame.is_categorical, None, QuantileBinning(max_bins=2))
+        >>> (numbers,) = encoder.draw(np.zeros((100, 1), np.int64), np.random.default_rng(0))
+        >>> float(numbers.min()) >= 1.5, float(numbers.max()) <= 2.5
+        (True, True)
+        """
+        array = self._check_codes(codes)
+        # One line of random numbers for each column, whatever its kind: a column draws the same beside any others.
+        uniform = rng.random((len(self.columns), len(array)))
+        return [draw_column(column, array[:, i], uniform[i]) for i, column in enumerate(self.columns)]
+
+    def _check_codes(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Codes as an array, checked."""
         array = np.asarray(codes)
         if array.ndim != 2 or array.shape[1] != len(self.columns) or array.dtype.kind not in "iu":
             raise ValueError(
@@ -283,7 +311,7 @@ class FrameEncoder:
             n, i = outside[0]
             label = self.column_label(int(i))
             raise ValueError(f"row {n}, {label}: code {array[n, i]} is outside 0 to {self.cards[i]}")
-        return [decode_column(column, array[:, i], bins) for i, column in enumerate(self.columns)]
+        return array
 
     def _check_columns(self, frame: Frame) -> None:
         """Compare names where both frames have them, otherwise the number of columns."""
@@ -314,7 +342,7 @@ def _observed(frame: Frame, index: int, rows: _Rows) -> NDArray[Any]:
     """Sorted distinct values of the training rows of a category."""
     levels = frame.levels[index]
     seen = _distinct(frame.columns[index][rows])
-    seen = seen[~_is_missing(seen, levels)]
+    seen = seen[~is_missing(seen, levels)]
     if levels is None:
         return seen
     if levels.dtype.kind != "O":
@@ -365,13 +393,6 @@ def _totals(codes: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[
     return np.bincount(codes[order], weight[order])
 
 
-def _is_missing(cells: NDArray[Any], levels: NDArray[Any] | None) -> NDArray[np.bool_]:
-    if levels is None and cells.dtype.kind != "f":
-        return np.zeros(cells.shape, np.bool_)
-    result: NDArray[np.bool_] = cells != cells if levels is None else cells == MISSING
-    return result
-
-
 def _check_training_column(frame: Frame, index: int, rows: _Rows, missing: Missing) -> float:
     """Refuse infinite numbers in the rows that are trained on, and the lack of any value; return the share missing."""
     levels, cells, label = frame.levels[index], frame.columns[index][rows], frame.label(index)
@@ -379,7 +400,7 @@ def _check_training_column(frame: Frame, index: int, rows: _Rows, missing: Missi
         check_finite(cells, label)
     elif np.isin(cells, infinite_levels(levels)).any():
         raise infinite_error(label)
-    n_missing = int(np.count_nonzero(_is_missing(cells, levels)))
+    n_missing = int(np.count_nonzero(is_missing(cells, levels)))
     if missing == "ignore" and n_missing == cells.size:
         raise ValueError(
             f"{label} has no values in the training rows, only missing ones; drop it, or use missing='value'"

@@ -22,7 +22,8 @@ _LEAST_WITH_EXPONENT = 1e9
 def value_labels(column: NumericColumn | CategoryColumn) -> list[str]:
     """One label for each code of a column, all different.
 
-    Bins are labelled by the whole numbers in them if the cuts suggest that the column has no others.
+    A bin in which training showed a single number has that number for its label. Others are labelled by the whole
+    numbers in them if the cuts suggest that the column has no others.
 
     Examples
     --------
@@ -35,7 +36,8 @@ def value_labels(column: NumericColumn | CategoryColumn) -> list[str]:
     """
     if isinstance(column, NumericColumn):
         label = _range_labeller(column.cuts.tolist())
-        labels = [label(code, code) for code in range(column.cuts.size + 1)]
+        single = column.contents.single_values()
+        labels = [label(code, code) if value is None else _text(value) for code, value in enumerate(single)]
     else:
         labels = [_text(value) for value in column.categories.tolist()]
         if column.pooled.size:
@@ -69,7 +71,8 @@ def group_labels(column: NumericColumn | CategoryColumn, groups: IntArray) -> li
     labels = []
     for group in range(int(groups.max()) + 1):
         codes = np.flatnonzero(groups == group)
-        ranges = [] if label is None else [label(*run) for run in _runs(codes[codes < n_bins].tolist())]
+        runs = [] if label is None else _runs(codes[codes < n_bins].tolist())
+        ranges = [names[first] if first == last or label is None else label(first, last) for first, last in runs]
         labels.append(_join([*ranges, *(names[code] for code in codes[codes >= n_bins].tolist())]))
     return unique_labels(labels)
 

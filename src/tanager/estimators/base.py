@@ -17,8 +17,10 @@ from tanager._types import FloatArray, IntArray
 from tanager.data import BINNINGS, Fingerprint, FrameEncoder, check_categorical
 from tanager.estimators.deciding import DecidingMixin
 from tanager.estimators.explaining import ExplainingMixin
+from tanager.estimators.findings import FindingsMixin
 from tanager.estimators.inputs import Encoded, count_threads, read_rows
 from tanager.estimators.knowledge import check_knowledge
+from tanager.estimators.querying import QueryingMixin
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.weights import check_class_weight
 
@@ -51,7 +53,9 @@ RENAMED = {
 """For options of earlier versions, where they are now."""
 
 
-class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, BaseEstimator):
+class TANBase(
+    FindingsMixin, QueryingMixin, ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, BaseEstimator
+):
     """Base of the classifiers, which say how a fit goes and what the scores of encoded rows are."""
 
     short_names: ClassVar[Mapping[str, ShortNames]] = {}
@@ -143,6 +147,7 @@ class TANBase(ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, Base
         found = {
             "classes_": encoded.classes,
             "encoder_": encoded.encoder,
+            "target_name_": encoded.target_name,
             "n_features_in_": len(encoded.encoder.columns),
             "fingerprint_": Fingerprint.take(encoded.rows.codes, encoded.rows.y),
             **learned,

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from tanager._options import ShortNames, check_choice, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
+from tanager.estimators.findings import find
 from tanager.estimators.inputs import Encoded, TrainingData
 from tanager.estimators.tan import TANClassifier
 from tanager.learning import (
@@ -20,9 +22,11 @@ from tanager.learning import (
     PARAMETERS,
     Context,
     EnsembleRecipe,
+    GivenSpace,
     Members,
     NoParents,
     Parameters,
+    Recipe,
     Rows,
     able_to_be_monotone,
     able_to_have_edges,
@@ -31,11 +35,16 @@ from tanager.learning import (
     calibrated,
     choose,
     ensemble_recipes_for,
+    gain_of_parents,
+    held_out_gains,
     worth_trying,
 )
-from tanager.learning.members import Learned
+from tanager.learning.edges import of_member
+from tanager.learning.members import GivenMembers, Learned
 from tanager.model import LogAverage, Network, average_networks
+from tanager.structure import naive_bayes
 
+_MOST_DESCRIBED = 5_000  # rows that members' descriptions are compared on
 _SHARED = (
     "categorical_features",
     "ordinal_features",
@@ -87,7 +96,10 @@ class TANEnsembleClassifier(TANBase):
         The members. They share bins and categories.
     average_ : tanager.model.LogAverage
         The members as one sum of CPTs.
-    classes_, encoder_, choice_ : as of `TANClassifier`
+    description_ : tanager.model.Network
+        The network that describes the data, for `query`, `complete` and `sample`. An average is not a joint
+        distribution, so it is the description of one member: the one under which the training rows are most probable.
+    classes_, encoder_, target_name_, choice_, edges_, feature_importances_ : as of `TANClassifier`
     options_ : dict
         The "members" and the "parameters" that were used, as values, and whether training "is_joint".
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
@@ -108,6 +120,7 @@ class TANEnsembleClassifier(TANBase):
 
     estimators_: list[TANClassifier]
     average_: LogAverage
+    _describing: int
 
     @naming_unknown_options("TANEnsembleClassifier", RENAMED)
     def __init__(
@@ -185,16 +198,35 @@ class TANEnsembleClassifier(TANBase):
         learned = recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
         networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
         members = [self._member(encoded, *each) for each in zip(learned, networks, strict=True)]
+        findings = find(networks, [member.description_ for member in members], encoded.rows)
+        parents = None
+        if len(findings.edges.child):
+            alone = EnsembleRecipe(GivenMembers([naive_bayes(len(encoded.encoder.columns))]), recipe.parameters, False)
+            parents = gain_of_parents(choice, alone, learn, parts_of)
+        if self.combine == "log" and (choice.trials or as_parameters(recipe.parameters).needs_fixed):
+            fixed = _with_structures_of(learned, recipe)
+            edges = held_out_gains(findings.edges, fixed, encoded.rows, split_seed, temperature)
+            findings = findings._replace(edges=edges)
+        for member in members:
+            member._findings = member._findings._replace(edges=of_member(member._findings.edges, findings.edges))
         self._keep(
             encoded,
             {
+                "_findings": findings,
                 "estimators_": members,
+                "_describing": best_description([member.description_ for member in members], encoded.rows),
                 "average_": average_networks(networks),
-                "choice_": choice.to_dict(temperature),
+                "choice_": choice.to_dict(temperature, parents),
                 "options_": recipe.used(encoded.rows.n_counted).get_params(deep=False),
             },
         )
         return self
+
+    @property
+    def description_(self) -> Network:  # type: ignore[override]
+        """The network that describes the data: the description of the member with the highest likelihood."""
+        check_is_fitted(self)
+        return self.estimators_[self._describing].description_
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each class given each row, shape (N, C)."""
@@ -252,3 +284,22 @@ class TANEnsembleClassifier(TANBase):
                 "an ensemble with combine='log' can be explained"
             )
         return [member.network_ for member in self.estimators_]
+
+
+def _with_structures_of(learned: Sequence[Learned], recipe: EnsembleRecipe) -> EnsembleRecipe | list[Recipe]:
+    """The recipe of an ensemble, or those of its members, with the structures that were found."""
+    spaces = [each.fitted.network.layout.parent_sets for each in learned]
+    if recipe.is_joint:
+        return recipe.set_params(members=GivenMembers(spaces))
+    return [Recipe(GivenSpace(space), each.recipe.parameters) for space, each in zip(spaces, learned, strict=True)]
+
+
+def best_description(descriptions: Sequence[Network], rows: Rows) -> int:
+    """Number of the network under which rows are most probable, among those that are forests if there are some."""
+    forests = [k for k, each in enumerate(descriptions) if each.is_bayesian_network and not each.has_pairs]
+    if len(forests) < 2:
+        return forests[0] if forests else 0
+    step = -(-len(rows.y) // _MOST_DESCRIBED)
+    codes, y, weight = rows.codes[::step], rows.y[::step], rows.full_weight()[::step]
+    row = np.arange(len(y))
+    return max(forests, key=lambda k: float(weight @ descriptions[k].log_joint(codes)[row, y]))

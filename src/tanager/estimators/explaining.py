@@ -60,6 +60,10 @@ class ExplainingMixin:
         """The networks whose mean log-joint classifies."""
         raise NotImplementedError
 
+    def _encode(self, X: Any) -> IntArray:
+        """Codes of rows."""
+        raise NotImplementedError
+
     def explain(self, x: Any, classes: Sequence[Any] | None = None) -> Any:
         """What each feature adds to the log-odds of two classes for one row.
 
@@ -94,9 +98,9 @@ class ExplainingMixin:
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> from tanager import TANClassifier
+        >>> from tanager import Counts, TANClassifier
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> clf = TANClassifier("chow-liu", parameters="ml").fit(X, y)
+        >>> clf = TANClassifier("chow-liu", Counts(1.0)).fit(X, y)
         >>> clf.explain(X.iloc[80], classes=(1, 2))[["feature", "contribution", "total"]].round(1)
                      feature  contribution  total
         0      (class prior)           0.0    0.0
@@ -110,6 +114,46 @@ class ExplainingMixin:
         if hasattr(frame, "attrs"):
             frame.attrs["classes"] = explanation.classes
         return frame
+
+    def explain_rows(self, X: Any, classes: Sequence[Any] | None = None) -> FloatArray:
+        """What each feature adds to the log-odds in every row, as an array whose sums are the log-odds.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (N, D)
+        classes : (class, class), optional
+            The log-odds are of the first against the second. Default with two classes is ``classes_[1]`` against
+            ``classes_[0]``.
+
+        Returns
+        -------
+        float64 array of shape (N, D + 1), or (N, D + 1, C)
+            First the class prior, then each feature. Summed over the second axis it is the log-odds of the two classes,
+            up to the rounding of `predict_log_proba` (see `explain`). With more than two classes, if none are given,
+            there is a last axis for the classes: contributions to the log-odds of each class against the (geometric)
+            mean of all, so that the difference of two of them sums to the log-odds of these two.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import Counts, TANClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = TANClassifier("chow-liu", Counts(1.0)).fit(X, y)
+        >>> clf.explain_rows(X).shape, clf.explain_rows(X, classes=(1, 2)).shape
+        ((150, 5, 3), (150, 5))
+        >>> odds, log_proba = clf.explain_rows(X, classes=(1, 2)).sum(axis=1), clf.predict_log_proba(X)
+        >>> bool(np.allclose(odds, log_proba[:, 1] - log_proba[:, 2], atol=1e-5))
+        True
+        """
+        codes, networks = self._encode(X), self._networks()
+        terms = np.mean([network.log_terms(codes) for network in networks], axis=0)
+        prior = np.mean([network.log_prior for network in networks], axis=0)
+        parts = np.concatenate([np.broadcast_to(prior, (len(terms), 1, len(prior))), terms], axis=1)
+        if classes is None and len(prior) != 2:
+            return parts - parts.mean(axis=2, keepdims=True)
+        pair = self.classes_.tolist()[::-1] if classes is None else classes
+        first, second = _choose_pair(self.classes_, pair, prior)
+        return parts[:, :, first] - parts[:, :, second]
 
     def plot_explanation(
         self, x: Any, classes: Sequence[Any] | None = None, *, max_bars: int = 15, ax: Any = None
@@ -165,7 +209,10 @@ def _read_row(encoder: FrameEncoder, x: Any) -> IntArray:
         x = x[None, :] if x.ndim == 1 else x
     frame = as_frame(x)
     if frame.n_rows != 1:
-        raise ValueError(f"one row can be explained at a time, got {frame.n_rows}; pass X[i : i + 1] or X.iloc[i]")
+        raise ValueError(
+            f"one row can be explained at a time, got {frame.n_rows}; pass X[i : i + 1] or X.iloc[i], or use "
+            "explain_rows"
+        )
     return encoder.encode(frame)[0]
 
 

@@ -13,11 +13,12 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from tanager.data import Frame, FrameEncoder, as_frame, make_binning, refuse_unread
+from tanager.data import Frame, FrameEncoder, as_frame, make_binning, refuse_unread, unique_labels
 from tanager.data.arrays import are_exact_floats, as_integers, exact_array, object_array
 from tanager.estimators.knowledge import directions_of, edge_rules, given_values, which_are_numbers
 from tanager.estimators.weights import class_factors, read_weights
 from tanager.learning import Context, Part, Rows, hold_out
+from tanager.model.queries import CLASS
 
 _COARSE_CATEGORIES, _FINE_CATEGORIES = 64, 1_000  # values of a category, by default
 
@@ -33,6 +34,7 @@ class Encoded(NamedTuple):
     classes: NDArray[Any]
     encoder: FrameEncoder
     feature_names: NDArray[Any] | None  # only if X has column names that are all text
+    target_name: str
 
 
 class TrainingData:
@@ -57,6 +59,7 @@ class TrainingData:
                 "all of them more probable, and 'rising' means something else for each pair of them"
             )
         self._feature_names = getattr(scratch, "feature_names_in_", None)
+        self._target_name = name_target(y, self._frame.names)
         self._encoded: dict[str, Encoded] = {}
         self._contexts: dict[str, Context] = {}
         self._splits: list[tuple[Part, Part]] | None = None
@@ -122,7 +125,7 @@ class TrainingData:
             weight = weight[self._is_used]
         cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(self._is_number)
         rows = Rows(codes, y_codes.astype(np.int64, copy=False), weight, cards, len(classes), n_ordered)
-        return Encoded(rows, sample_weight, classes, encoder, self._feature_names)
+        return Encoded(rows, sample_weight, classes, encoder, self._feature_names, self._target_name)
 
     def _fit_encoder(self, binning: str, weight: NDArray[np.float64] | None) -> FrameEncoder:
         estimator = self._estimator
@@ -174,6 +177,13 @@ def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, res
     frame = as_frame(X)
     validate_data(estimator, X, y, reset=reset, skip_check_array=True)
     return frame
+
+
+def name_target(y: Any, columns: list[str] | None) -> str:
+    """What the class is called: as y is if it has a name, else "class"; never as a column is."""
+    name = getattr(y, "name", None)
+    taken = [] if columns is None else columns
+    return unique_labels([*taken, name if isinstance(name, str) and name and name not in taken else CLASS])[-1]
 
 
 def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:

@@ -77,6 +77,9 @@ def _ensemble(model: Model) -> TANEnsembleClassifier:
     _set_inputs(ensemble, model)
     pooled = model.encoder.pooled()
     ensemble.estimators_ = [_fitted_member(model, member, pooled) for member in model.members]
+    if model.findings is None:
+        raise ValueError("an ensemble must have findings")
+    ensemble._describing, ensemble._findings = model.describing, model.findings
     ensemble.average_ = average_networks([member.network for member in model.members])
     _set_chosen(ensemble, model.chosen)
     return ensemble
@@ -88,7 +91,7 @@ def _fitted_member(model: Model, member: Member, pooled: dict[str | int, list[An
     clf.pooled_categories_ = pooled
     _set_chosen(clf, {"options": {name: member.options.get(name) for name in ("structure", "parameters")}})
     clf.network_, clf._distribution = member.network, member.distribution
-    clf.description_ = member.description
+    clf.description_, clf._findings = member.description, member.findings
     for name, arrays in member.records.items():
         setattr(clf, f"{name}_", arrays)
     return clf
@@ -103,7 +106,7 @@ def _set_chosen(estimator: Any, chosen: Mapping[str, Mapping[str, Any]]) -> None
 
 def _check_choice(choice: Mapping[str, Any]) -> None:
     """Refuse what no fit can have chosen: reports show it."""
-    kinds = {"preset": str, "temperature": float, "tried": list, "errors": list, "log_losses": list}
+    kinds = {"why": str, "preset": str, "temperature": float, "tried": list, "errors": list, "log_losses": list}
     is_right = choice.keys() == kinds.keys() and all(isinstance(choice[name], kind) for name, kind in kinds.items())
     if is_right:
         trials = list(zip_longest(choice["tried"], choice["errors"], choice["log_losses"]))
@@ -126,7 +129,7 @@ def _make(kind: Any, options: Mapping[str, Any]) -> Any:
 def _set_inputs(estimator: Any, model: Model) -> None:
     """Set what an estimator knows of tables and classes."""
     estimator.encoder_, estimator.classes_ = model.encoder, model.classes
-    estimator.n_features_in_ = len(model.encoder.columns)
+    estimator.n_features_in_, estimator.target_name_ = len(model.encoder.columns), model.target_name
     if model.fingerprint is not None:
         estimator.fingerprint_ = model.fingerprint
     if model.has_feature_names:

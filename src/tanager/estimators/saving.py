@@ -69,6 +69,9 @@ def _model_of(estimator: Any, metadata: Mapping[str, Any]) -> Model:
         members=tuple(map(_member_of, [estimator] if members is None else members)),
         options={} if members is None else estimator.get_params(deep=False),
         metadata=metadata,
+        target_name=estimator.target_name_,
+        describing=getattr(estimator, "_describing", 0),
+        findings=None if members is None else estimator._findings,
         chosen={name: getattr(estimator, f"{name}_") for name in CHOSEN},
         fingerprint=getattr(estimator, "fingerprint_", None),
     )
@@ -82,4 +85,5 @@ def _member_of(estimator: Any) -> Member:
         estimator._distribution,
         records,
         estimator.get_params(deep=False),
+        estimator._findings,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,15 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._options import ShortNames, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.base import RENAMED, TANBase
+from tanager.estimators.findings import find
 from tanager.estimators.inputs import Encoded, TrainingData
 from tanager.estimators.plotting import PlottingMixin
-from tanager.estimators.sampling import SamplingMixin
 from tanager.learning import (
     PARAMETERS,
     STRUCTURES,
     Context,
     Counts,
+    Edges,
     Fitted,
+    GivenSpace,
+    NoParents,
     Parameters,
     Recipe,
     Rows,
@@ -32,6 +35,8 @@ from tanager.learning import (
     as_structure,
     calibrated,
     choose,
+    gain_of_parents,
+    held_out_gains,
     recipes_for,
     worth_trying,
 )
@@ -39,7 +44,7 @@ from tanager.model import Network, ParentDistribution, describe
 from tanager.structure import ParentSets
 
 
-class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
+class TANClassifier(PlottingMixin, TANBase):
     """Tree-augmented naive Bayes classifier with a structure learned by gradient descent.
 
     The class is a parent of every feature, and each feature may have one more feature as parent. Which one is learned
@@ -140,9 +145,15 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         parameters it is ``network_``.
     encoder_ : tanager.data.FrameEncoder
         Bins and categories of the columns.
+    target_name_ : str
+        What the class is called in queries: the name of y if it has one, else "class".
     choice_ : dict
-        Name of the chosen "preset", the "temperature", and for the presets "tried" their "errors" and "log_losses" on
-        held-out rows.
+        "why" says in words what was chosen; name of the chosen "preset", the "temperature", and for the presets "tried"
+        their "errors" and "log_losses" on held-out rows.
+    edges_ : list of Edge
+        What each edge between features adds on held-out rows and to the description of the data.
+    feature_importances_ : ndarray of shape (D,)
+        Share of each feature in what all say about the class.
     options_ : dict
         The "structure" and the "parameters" that were used, as values.
     fingerprint_ : tanager.data.Fingerprint
@@ -264,8 +275,18 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
         encoded = data.encoded(is_fine=is_fine(recipe))
         fitted = recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
         (network,), temperature = calibrated([fitted.network], choice, self.calibrate)
+        parents = None
+        if (network.parents >= 0).any():
+            parents = gain_of_parents(choice, Recipe(NoParents(), recipe.parameters), learn, parts_of)
+        fixed = Recipe(GivenSpace(network.layout.parent_sets), recipe.parameters)
+
+        def gains(edges: Edges) -> Edges:
+            return held_out_gains(edges, fixed, encoded.rows, seed, temperature)
+
         used = recipe.used(encoded.rows.n_counted)
-        return self._keep_fitted(encoded, fitted._replace(network=network), choice.to_dict(temperature), used)
+        is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
+        fitted, said = fitted._replace(network=network), choice.to_dict(temperature, parents)
+        return self._keep_fitted(encoded, fitted, said, used, gains if is_measured else None)
 
     def memory_needed(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:
         """Bytes that a fit to these rows would take at most beyond X itself: codes, classes, order and CPTs.
@@ -335,15 +356,26 @@ class TANClassifier(PlottingMixin, SamplingMixin, TANBase):
             raise ValueError(f"calibrate=True requires a forest, which structure={self.structure!r} does not promise")
         return recipes
 
-    def _keep_fitted(self, encoded: Encoded, fitted: Fitted, choice: dict[str, Any], used: Recipe) -> Self:
-        """Take over what was learned, with how it was chosen and the recipe as it was used."""
+    def _keep_fitted(
+        self,
+        encoded: Encoded,
+        fitted: Fitted,
+        choice: dict[str, Any],
+        used: Recipe,
+        gains: Callable[[Edges], Edges] | None = None,
+    ) -> Self:
+        """Take over what was learned, how it was chosen, the recipe as it was used, and what edges add if measured."""
         rows, description = encoded.rows._replace(weight=encoded.sample_weight), fitted.network
         is_counted = isinstance(used.parameters, Counts) and not used.parameters.backs_off
         if not is_counted or self.class_weight is not None:
             description = describe(fitted.network, rows.codes, rows.y, rows.full_weight(), self._n_threads())
+        findings = find([fitted.network], [description], rows)
+        if gains is not None:
+            findings = findings._replace(edges=gains(findings.edges))
         self._keep(
             encoded,
             {
+                "_findings": findings,
                 "pooled_categories_": encoded.encoder.pooled(),
                 "network_": fitted.network,
                 "description_": description,

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from tanager.data import CategoryColumn, FrameEncoder, NumericColumn
 from tanager.data.coders import sort_categories
+from tanager.data.contents import UNLIMITED, BinContents
 from tanager.files.container import Arrays
 from tanager.files.values import ELEMENTS, array_of, check_distinct, element_of, pack_values, take_spans, unpack_values
 
 _NUMERIC, _CATEGORY, _ORDINAL = 0, 1, 2
+_LONGEST_DTYPE = 100  # characters of the name of a type
 
 
 def pack_encoder(encoder: FrameEncoder) -> dict[str, NDArray[Any]]:
@@ -40,9 +42,12 @@ def pack_encoder(encoder: FrameEncoder) -> dict[str, NDArray[Any]]:
         "columns.cuts_end": np.cumsum(n_cuts, dtype=np.int64),
         "columns.values_end": np.cumsum(n_values, dtype=np.int64),
         **_join(values),
+        **_pack_contents([column.contents for column in encoder.columns if isinstance(column, NumericColumn)]),
     }
     if encoder.names is not None:
         arrays |= pack_values("columns.names", list(encoder.names), "names of the columns")
+    if encoder.dtypes is not None:
+        arrays |= pack_values("columns.dtypes", list(encoder.dtypes), "types of the columns")
     return arrays
 
 
@@ -57,6 +62,9 @@ def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> FrameEnc
     value_spans = take_spans(arrays, "columns.values_end", 2 * n_features, len(values))
     if not np.isfinite(cuts).all():
         raise ValueError("array 'columns.cuts' must be finite")
+    contents = _unpack_contents(
+        arrays, [len(range(*span)) + 1 for span, kind in zip(cut_spans, kinds, strict=True) if kind == _NUMERIC]
+    )
     columns: list[NumericColumn | CategoryColumn] = []
     for i in range(n_features):
         own_cuts = cuts[slice(*cut_spans[i])].copy()
@@ -65,7 +73,7 @@ def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> FrameEnc
         if kinds[i] == _NUMERIC:
             if categories or pooled or np.any(np.diff(own_cuts) <= 0):
                 raise ValueError(f"{what} is numeric, but its cuts do not rise or it has categories")
-            columns.append(NumericColumn(_frozen(own_cuts), bool(has_missing[i])))
+            columns.append(NumericColumn(_frozen(own_cuts), bool(has_missing[i]), contents.pop(0)))
             continue
         if own_cuts.size:
             raise ValueError(f"{what} is a category, but it has cuts")
@@ -75,7 +83,38 @@ def unpack_encoder(arrays: Arrays, n_features: int, has_names: bool) -> FrameEnc
         columns.append(CategoryColumn(both[0], both[1], bool(has_missing[i]), is_ordinal))
         if columns[-1].card == 0:
             raise ValueError(f"{what} has no values")
-    return FrameEncoder(tuple(columns), _unpack_names(arrays, n_features) if has_names else None)
+    names = _unpack_names(arrays, n_features) if has_names else None
+    return FrameEncoder(tuple(columns), names, _unpack_dtypes(arrays, n_features))
+
+
+def _pack_contents(contents: list[BinContents]) -> dict[str, NDArray[Any]]:
+    """The contents of the bins of all numeric columns."""
+    return {
+        "columns.points": np.concatenate([np.empty(0), *(each.points.ravel() for each in contents)]),
+        "columns.points_end": np.cumsum([each.points.size for each in contents], dtype=np.int64),
+        "columns.decimals": np.array([each.decimals for each in contents], np.int8),
+    }
+
+
+def _unpack_contents(arrays: Arrays, n_bins: list[int]) -> list[BinContents]:
+    """The inverse of `_pack_contents`, for the numbers of bins of the numeric columns."""
+    points, decimals = (
+        arrays.take("columns.points", "float64"),
+        arrays.take("columns.decimals", "int8", length=len(n_bins)),
+    )
+    spans = take_spans(arrays, "columns.points_end", len(n_bins), points.size)
+    contents = []
+    for number, (bins, span) in enumerate(zip(n_bins, spans, strict=True)):
+        own = points[slice(*span)].copy()
+        if not own.size or own.size % (2 * bins) != bins or not np.isfinite(own).all():
+            raise ValueError(f"the bins of numeric column {number} must have an odd number of finite points each")
+        own = own.reshape(bins, -1)
+        if (np.diff(own, axis=1) < 0).any():
+            raise ValueError(f"the points in the bins of numeric column {number} must not fall")
+        if not UNLIMITED <= decimals[number] <= 6:
+            raise ValueError(f"numeric column {number} has {decimals[number]} decimals, which is not possible")
+        contents.append(BinContents(_frozen(own), int(decimals[number])))
+    return contents
 
 
 def _join(parts: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
@@ -104,6 +143,15 @@ def _unpack_names(arrays: Arrays, n_features: int) -> tuple[str, ...]:
     if any(type(name) is not str for name in names) or len(set(names)) < n_features:
         raise ValueError("names of the columns must be different texts")
     return tuple(names)
+
+
+def _unpack_dtypes(arrays: Arrays, n_features: int) -> tuple[str, ...] | None:
+    if "columns.dtypes.type" not in arrays.names:
+        return None
+    dtypes = unpack_values(arrays, "columns.dtypes", length=n_features)
+    if any(type(each) is not str or len(each) > _LONGEST_DTYPE for each in dtypes):
+        raise ValueError("types of the columns must be short texts")
+    return tuple(dtypes)
 
 
 def _check_values(categories: list[Any], pooled: list[Any], what: str, is_ordinal: bool) -> None:

@@ -21,9 +21,10 @@ from tanager.data.fingerprint import N_MARKS
 from tanager.files.columns import pack_encoder, unpack_encoder
 from tanager.files.container import Arrays, read_container, read_document, write_container
 from tanager.files.header import Fields, shortened
-from tanager.files.networks import Member, pack_network, unpack_network
+from tanager.files.networks import Member, pack_findings, pack_network, unpack_findings, unpack_network
 from tanager.files.options import pack_options, unpack_options
 from tanager.files.values import ELEMENTS, array_of, check_distinct, pack_values, unpack_values
+from tanager.learning import Findings
 
 CHOSEN = ("choice", "options")
 """The choices of a fit that a file holds: attributes of the estimator without their underscores."""
@@ -64,6 +65,12 @@ class Model:
         Constructor options of an ensemble; those of a single classifier are in its member.
     metadata : mapping
         The user's.
+    target_name : str
+        What the class is called.
+    describing : int
+        Number of the member whose description is that of an ensemble.
+    findings : Findings or None
+        Of an ensemble; those of a single classifier are in its member.
     chosen : mapping of mappings
         The choices of a fit: ``choice`` (plain values) and ``options`` (also option values).
     fingerprint : Fingerprint, optional
@@ -77,6 +84,9 @@ class Model:
     members: tuple[Member, ...]
     options: Mapping[str, Any]
     metadata: Mapping[str, Any]
+    target_name: str
+    describing: int = 0
+    findings: Findings | None = None
     chosen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     fingerprint: Fingerprint | None = None
 
@@ -155,6 +165,8 @@ def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays |= own_arrays | option_arrays
     options, option_arrays = pack_options("options", model.options)
     arrays |= option_arrays
+    if model.findings is not None:
+        arrays |= pack_findings("findings", model.findings)
     chosen = {}
     for part, values in model.chosen.items():
         chosen[part], option_arrays = pack_options(f"chosen.{part}", values)
@@ -169,10 +181,11 @@ def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             "n_members": len(model.members),
             "n_parameters": sum(member.network.n_parameters for member in model.members),
         },
-        "classes": {"element": element, "width": width},
+        "classes": {"element": element, "width": width, "name": model.target_name},
         "columns": {"has_names": model.encoder.names is not None, "has_feature_names": model.has_feature_names},
         "options": options,
         "members": members,
+        "describing": model.describing,
         "chosen": chosen,
     }
     if model.fingerprint is not None:
@@ -199,6 +212,9 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
     n_parameters = sum(member.network.n_parameters for member in members)
     if not members or len(members) != summary.count("n_members") or n_parameters != summary.count("n_parameters"):
         raise ValueError("the summary does not match the members")
+    describing = header.count("describing")
+    if describing >= len(members):
+        raise ValueError(f"member {describing} is to describe the data, but there are {len(members)}")
     return Model(
         kind=header.take("kind", str),
         classes=classes,
@@ -207,6 +223,9 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
         members=tuple(members),
         options=unpack_options("options", header.fields("options"), arrays),
         metadata=header.take("metadata", dict),
+        target_name=header.fields("classes").take("name", str),
+        describing=describing,
+        findings=unpack_findings("findings", arrays, n_features) if "findings.importances" in arrays.names else None,
         chosen=_unpack_chosen(header, arrays),
         fingerprint=_unpack_fingerprint(header, arrays),
     )

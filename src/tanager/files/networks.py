@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tanager._types import FloatArray, IntArray
 from tanager.files.container import Arrays
 from tanager.files.header import Fields, shortened
+from tanager.learning import Edges, Findings
 from tanager.model import Groups, Layout, Network, ParentDistribution, make_groups, make_layout
 from tanager.structure import ParentSets, extra_parents_of
 
@@ -36,6 +37,7 @@ class Member:
         Arrays by name, for each available one of `RECORDS`.
     options : mapping
         Options of the constructor.
+    findings : Findings
     """
 
     network: Network
@@ -43,6 +45,7 @@ class Member:
     distribution: ParentDistribution
     records: Mapping[str, Mapping[str, NDArray[Any]]]
     options: Mapping[str, Any]
+    findings: Findings
 
 
 def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -60,6 +63,7 @@ def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, N
     if member.description is not network:
         arrays[f"{name}.description.theta"] = member.description.theta[: network.layout.size]
         arrays[f"{name}.description.log_prior"] = member.description.log_prior
+    arrays |= pack_findings(f"{name}.findings", member.findings)
     for record, columns in member.records.items():
         arrays |= {f"{name}.{record}.{key}": np.asarray(column) for key, column in columns.items()}
     entry = {
@@ -87,7 +91,33 @@ def unpack_network(
     _check_phi(phi, sets, kept, name)
     records = _unpack_records(name, entry, arrays)
     _check_records(records, sets, name)
-    return Member(network, description, ParentDistribution(sets, phi), records, options)
+    findings = unpack_findings(f"{name}.findings", arrays, n_features)
+    return Member(network, description, ParentDistribution(sets, phi), records, options, findings)
+
+
+def pack_findings(name: str, findings: Findings) -> dict[str, NDArray[Any]]:
+    """Turn what a fit found about features and edges into arrays."""
+    edges = {f"{name}.edges.{key}": np.asarray(column) for key, column in findings.edges._asdict().items()}
+    return {f"{name}.importances": findings.importances, **edges}
+
+
+def unpack_findings(name: str, arrays: Arrays, n_features: int) -> Findings:
+    """The inverse of `pack_findings`; checks everything."""
+    importances = arrays.take(f"{name}.importances", "float64", length=n_features)
+    child = arrays.take(f"{name}.edges.child", "int64")
+    parent = arrays.take(f"{name}.edges.parent", "int64", length=child.size)
+    numbers = {
+        key: arrays.take(f"{name}.edges.{key}", "float64", length=child.size)
+        for key in ("gain", "standard_error", "information")
+    }
+    ends = np.concatenate([child, parent])
+    if ends.size and (ends.min() < 0 or ends.max() >= n_features):
+        raise ValueError(f"an edge in {name!r} is not one of two features")
+    if not (np.isfinite(importances).all() and (importances >= 0).all() and np.isfinite(numbers["information"]).all()):
+        raise ValueError(f"importances or edges in {name!r} are not finite, or negative")
+    if any(np.isinf(column).any() for column in numbers.values()):
+        raise ValueError(f"gains of edges in {name!r} are infinite")
+    return Findings(importances, Edges(child, parent, **numbers))
 
 
 def _unpack_probabilities(name: str, arrays: Arrays, parents: NDArray[np.int64], layout: Layout) -> Network:

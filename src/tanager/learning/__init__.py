@@ -1,8 +1,9 @@
 """Learning: structures and parameters as values, recipes of both, the choice among recipes, and ensembles' members."""
 
 from tanager._options import Options
-from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose
+from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose, gain_of_parents
 from tanager.learning.context import Context, Part, Rows, hold_out
+from tanager.learning.edges import Edges, Findings, held_out_gains
 from tanager.learning.members import (
     ENSEMBLE_PRESETS,
     MEMBERS,
@@ -82,7 +83,9 @@ __all__ = [
     "Counts",
     "CoveringPaths",
     "DisjointTrees",
+    "Edges",
     "EnsembleRecipe",
+    "Findings",
     "Fitted",
     "FixedParents",
     "Free",
@@ -117,6 +120,8 @@ __all__ = [
     "choose",
     "derived_seed",
     "ensemble_recipes_for",
+    "gain_of_parents",
+    "held_out_gains",
     "hold_out",
     "recipes_for",
     "worth_trying",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,6 +28,21 @@ PartsOf = Callable[[RecipeT], Sequence[tuple[Context, Rows]]]
 _LOG_LOSS_WEIGHT = 0.3
 
 
+class Difference(NamedTuple):
+    """A mean difference of log-losses of held-out rows, in nats a row, and its standard error."""
+
+    mean: float
+    standard_error: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the mean is above zero by two standard errors."""
+        return self.mean > 2 * self.standard_error
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4f} ± {self.standard_error:.4f}"
+
+
 class Trial(NamedTuple):
     """How a recipe did on held-out rows."""
 
@@ -35,6 +51,8 @@ class Trial(NamedTuple):
     log_loss: float  # after the best temperature
     temperature: float
     n_rows: float  # held out
+    losses: FloatArray  # log-loss of each of them
+    weight: FloatArray  # of each of them
 
     @property
     def badness(self) -> float:
@@ -49,13 +67,40 @@ class Choice(NamedTuple):
     trials: tuple[Trial, ...] = ()
     temperature: float | None = None  # None if no rows were held out
 
-    def to_dict(self, temperature: float = 1.0) -> dict[str, Any]:
+    @property
+    def best(self) -> Trial | None:
+        """The trial of the chosen recipe, if there was one."""
+        return next((trial for trial in self.trials if trial.name == self.name), None)
+
+    def reason(self, parents: Difference | None = None) -> str:
+        """What was chosen and why, in words, with what all parents together add on held-out rows.
+
+        >>> NO_CHOICE.reason()
+        'Structure and parameters were given, so nothing was tried on held-out rows.'
+        """
+        best, others = self.best, [trial for trial in self.trials if trial.name != self.name]
+        if best is None and self.name == GIVEN:
+            return "Structure and parameters were given, so nothing was tried on held-out rows."
+        if best is None:
+            return f"The first preset, {self.name!r}, was taken: there were too few rows to hold some out."
+        measured = f"an error of {best.error:.2%} and a log-loss of {best.log_loss:.4f} on held-out rows"
+        if self.name == GIVEN:
+            said = f"Structure and parameters were given; they have {measured}."
+        elif not others:
+            said = f"Preset {best.name!r} was the only one worth trying on such rows; it has {measured}."
+        else:
+            tried = ", ".join(f"{trial.name!r} {trial.error:.2%} and {trial.log_loss:.4f}" for trial in others)
+            said = f"Preset {best.name!r} was best of {len(self.trials)}: it has {measured}; {tried}."
+        return said if parents is None else f"{said} {_said_of_parents(parents)}"
+
+    def to_dict(self, temperature: float = 1.0, parents: Difference | None = None) -> dict[str, Any]:
         """Plain values, with the temperature that was used in the end.
 
-        >>> NO_CHOICE.to_dict()
-        {'preset': 'given', 'temperature': 1.0, 'tried': [], 'errors': [], 'log_losses': []}
+        >>> NO_CHOICE.to_dict()["preset"], NO_CHOICE.to_dict()["tried"]
+        ('given', [])
         """
         return {
+            "why": self.reason(parents),
             "preset": self.name,
             "temperature": temperature,
             "tried": [trial.name for trial in self.trials],
@@ -65,6 +110,38 @@ class Choice(NamedTuple):
 
 
 NO_CHOICE = Choice(GIVEN)
+
+
+def _said_of_parents(parents: Difference) -> str:
+    if parents.is_clear:
+        return f"Without parents that log-loss is higher by {parents}."
+    return (
+        f"Parents add nothing that held-out rows show (without them the log-loss is higher by {parents}): the features "
+        "one by one tell the classes apart as well, and the edges say how features depend on each other."
+    )
+
+
+def gain_of_parents(
+    choice: Choice, without: RecipeT, learn: Callable[[RecipeT, Context], LogJoint], parts_of: PartsOf[RecipeT]
+) -> Difference | None:
+    """How much the log-loss of held-out rows is higher without parents; None if none were held out.
+
+    Parameters
+    ----------
+    choice : Choice
+    without : recipe
+        The chosen recipe without parents.
+    learn, parts_of
+        As in `choose`, for this recipe.
+    """
+    if choice.best is None:
+        return None
+
+    def parts_without_rules(recipe: RecipeT) -> list[tuple[Context, Rows]]:
+        return [(replace(kept, rules=None), held) for kept, held in parts_of(recipe)]
+
+    (trial,) = try_recipes({"none": without}, learn, parts_without_rules)
+    return mean_difference(trial.losses - choice.best.losses, trial.weight)
 
 
 def choose(
@@ -132,5 +209,14 @@ def try_recipes(
 def _judge(name: str, scores: FloatArray, y: IntArray, weight: FloatArray) -> Trial:
     temperature = best_temperature(scores, y, weight)
     error = float(np.average(scores.argmax(axis=1) != y, weights=weight))
-    log_loss = float(np.average(log_losses(scores / temperature, y), weights=weight))
-    return Trial(name, error, log_loss, temperature, count_rows(weight))
+    losses = log_losses(scores / temperature, y)
+    return Trial(
+        name, error, float(np.average(losses, weights=weight)), temperature, count_rows(weight), losses, weight
+    )
+
+
+def mean_difference(differences: FloatArray, weight: FloatArray) -> Difference:
+    """The weighted mean of differences and its standard error."""
+    mean = float(np.average(differences, weights=weight))
+    spread = float(np.average((differences - mean) ** 2, weights=weight))
+    return Difference(mean, float(np.sqrt(spread / max(count_rows(weight) - 1.0, 1.0))))

@@ -152,6 +152,25 @@ class DisjointTrees(Options):
         return [FixedParents(parents.tolist()) for parents in trees]
 
 
+class GivenMembers(Options):
+    """Structures that are given, one for each member.
+
+    Parameters
+    ----------
+    parent_sets : list of ParentSets
+    """
+
+    parent_sets: Any
+
+    def count(self, n_features: int) -> int:
+        """As many as there are structures."""
+        return len(self.parent_sets)
+
+    def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
+        """The structures as they are."""
+        return [GivenSpace(each) for each in self.parent_sets]
+
+
 class CoveringPaths(Options):
     """Paths through all features that share no pair of them; nothing is searched.
 

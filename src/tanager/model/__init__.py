@@ -2,8 +2,9 @@
 
 from tanager.model.average import LogAverage, average_networks
 from tanager.model.backoff import back_off
-from tanager.model.description import describe
+from tanager.model.description import describe, edge_information
 from tanager.model.effects import Effects, group_values, residual_gains
+from tanager.model.importance import mean_contributions
 from tanager.model.layout import Groups, Layout, check_memory, make_groups, make_layout
 from tanager.model.maximum_likelihood import (
     class_log_prior,
@@ -36,10 +37,12 @@ __all__ = [
     "count_rows",
     "cpt_log_frequencies",
     "describe",
+    "edge_information",
     "group_values",
     "log_losses",
     "make_groups",
     "make_layout",
+    "mean_contributions",
     "pair_scores",
     "residual_gains",
     "temper",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tanager._types import FloatArray, IntArray
-from tanager.model.backoff import count_rows_of_cpts
+from tanager.model.backoff import backed_off, count_rows_of_cpts
 from tanager.model.network import Network
 
 
@@ -36,3 +36,25 @@ def describe(network: Network, codes: IntArray, y: IntArray, weight: FloatArray,
     """
     counted = count_rows_of_cpts(network.layout, codes, y, weight, n_threads)
     return counted.network([np.log(each.values) for each in counted.smoothed()])
+
+
+def edge_information(network: Network, codes: IntArray, y: IntArray, weight: FloatArray) -> FloatArray:
+    """How much more probable its parents make the value of each feature, given the class, in nats a row, float64[D].
+
+    It is the mean of log p(x_i | x_parent, c) - log p(x_i | c), with each row left out of the frequencies in its turn,
+    so that a parent that tells nothing gets about zero or less. Features without a parent have zero.
+
+    Parameters
+    ----------
+    network, codes, y, weight
+        As in `describe`.
+    """
+    counted = count_rows_of_cpts(network.layout, codes, y, weight)
+    information = np.zeros(network.n_features)
+    for i, (counts, with_parent) in enumerate(zip(counted.cpts, counted.smoothed(), strict=True)):
+        if network.parents[i] >= 0:
+            alone = np.broadcast_to(backed_off(counts.sum(axis=0, keepdims=True)).left_out, counts.shape)
+            is_seen = counts > 0
+            ratio = np.log(with_parent.left_out[is_seen] / alone[is_seen])
+            information[i] = (counts[is_seen] * ratio).sum() / counts.sum()
+    return information

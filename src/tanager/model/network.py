@@ -225,8 +225,8 @@ class Network:
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> from tanager import TANClassifier
-        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> from tanager import Counts, TANClassifier
+        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
         >>> network.marginals(classes=[0]).features[3].round(2)
         array([[0.92, 0.04, 0.04]])
         """
@@ -239,12 +239,12 @@ class Network:
         classes: ArrayLike | None = None,
         n_threads: int = 1,
     ) -> FloatArray:
-        """Exact joint probability of up to two features and the class, given the observed values.
+        """Exact joint probability of features and the class, given the observed values.
 
         Parameters
         ----------
         targets : list
-            One or two numbers of features, "class", or both.
+            Numbers of features, "class", or both. The result has a cell for each combination of their values.
         codes, classes, n_threads
             As in `marginals`.
 
@@ -256,8 +256,8 @@ class Network:
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> from tanager import TANClassifier
-        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> from tanager import Counts, TANClassifier
+        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
         >>> network.query([3, "class"]).shape, network.query([2, 3], classes=[0, 1]).shape
         ((1, 3, 3), (2, 3, 3))
         """
@@ -271,8 +271,8 @@ class Network:
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> from tanager import TANClassifier
-        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> from tanager import Counts, TANClassifier
+        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
         >>> network.log_likelihood(classes=[0, 1]).round(3)
         array([-1.099, -1.099])
         """
@@ -304,8 +304,8 @@ class Network:
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> from tanager import TANClassifier
-        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> from tanager import Counts, TANClassifier
+        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
         >>> network.most_probable(classes=[2])[0]
         array([[2, 1, 2, 2]])
         """
@@ -338,8 +338,8 @@ class Network:
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> from tanager import TANClassifier
-        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> from tanager import Counts, TANClassifier
+        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
         >>> codes, classes = network.sample(1000, classes=[2], random_state=0)
         >>> np.bincount(codes[:, 3]) / 1000
         array([0.049, 0.125, 0.826])
@@ -370,8 +370,8 @@ class Network:
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> from tanager import TANClassifier
-        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> from tanager import Counts, TANClassifier
+        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
         >>> round(network.entropy(), 2)
         3.5
         """
@@ -383,8 +383,8 @@ class Network:
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> from tanager import TANClassifier
-        >>> network = TANClassifier("chow-liu", parameters="ml").fit(*load_iris(return_X_y=True)).network_
+        >>> from tanager import Counts, TANClassifier
+        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
         >>> network.mutual_information().round(1)
         array([0.4, 0.2, 0.7, 0.6])
         """

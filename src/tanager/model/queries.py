@@ -6,6 +6,7 @@ require a network without cycles. CPT entries are positive, so no observation ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,6 +31,7 @@ Target = int | Literal["class"]
 
 # Uniform numbers are drawn for this many rows at once.
 _BLOCK_ROWS = 16384
+_MOST_CELLS = 10_000_000  # of a joint distribution, 80 MB
 
 
 @dataclass(frozen=True)
@@ -56,20 +58,42 @@ def find_marginals(forest: Forest, observed: Observed, n_threads: int) -> Margin
 
 
 def find_joint(forest: Forest, observed: Observed, targets: Sequence[Target], n_threads: int) -> FloatArray:
-    """Joint probability of up to two features and the class, with axes in the order of the targets."""
+    """Joint probability of some features and the class, with axes in the order of the targets."""
     features = _check_targets(targets, len(forest.order))
-    cards = forest.cpts.cards
-    joint: FloatArray = np.empty((observed.n_rows, *(int(cards[i]) for i in features), len(forest.prior)))
-    if len(features) == 2:
-        paths = _paths_to_meeting(forest, *features)
-        _run(fill_pair_joint, observed.n_rows, n_threads, forest, *observed, *paths, joint)
-    elif features:
-        _run(fill_class_joint, observed.n_rows, n_threads, forest, *observed, features[0], joint)
-    else:
-        joint = find_marginals(forest, observed, n_threads).classes
+    n_cells = math.prod(int(forest.cpts.cards[i]) for i in features) * len(forest.prior) * observed.n_rows
+    if n_cells > _MOST_CELLS:
+        raise ValueError(
+            f"the joint distribution has {n_cells:,} cells, more than {_MOST_CELLS:,}: ask for fewer targets"
+        )
+    joint = _joint_with_class(forest, observed, features, n_threads)
     if CLASS not in targets:
         return joint.sum(axis=-1)
     return np.moveaxis(joint, -1, 1 + list(targets).index("class"))
+
+
+def _joint_with_class(forest: Forest, observed: Observed, features: list[int], n_threads: int) -> FloatArray:
+    """Joint probability of features and the class, which has the last axis."""
+    cards = forest.cpts.cards
+    if len(features) > 2:
+        # By the chain rule: the first feature, and the others given each of its values.
+        first, n_values = features[0], int(cards[features[0]])
+        of_first = _joint_with_class(forest, observed, [first], n_threads).sum(axis=-1)
+        codes = np.repeat(observed.codes, n_values, axis=0)
+        codes[:, first] = np.tile(np.arange(n_values), observed.n_rows)
+        given = Observed(codes, np.repeat(observed.classes, n_values))
+        of_others = _joint_with_class(forest, given, features[1:], n_threads)
+        shape = (observed.n_rows, n_values, *of_others.shape[1:])
+        joint: FloatArray = of_others.reshape(shape) * of_first.reshape(shape[:2] + (1,) * (len(shape) - 2))
+        return joint
+    if not features:
+        return find_marginals(forest, observed, n_threads).classes
+    joint = np.empty((observed.n_rows, *(int(cards[i]) for i in features), len(forest.prior)))
+    if len(features) == 2:
+        paths = _paths_to_meeting(forest, features[0], features[1])
+        _run(fill_pair_joint, observed.n_rows, n_threads, forest, *observed, *paths, joint)
+    else:
+        _run(fill_class_joint, observed.n_rows, n_threads, forest, *observed, features[0], joint)
+    return joint
 
 
 def complete(
@@ -139,7 +163,7 @@ def _run(kernel: Any, n_rows: int, n_threads: int, *arguments: Any) -> None:
 def _check_targets(targets: Sequence[Target], n_features: int) -> list[int]:
     """The features among the targets, in their order."""
     names = list(targets)
-    rule = f"targets must be one or two of the features 0 to {n_features - 1}, 'class', or both"
+    rule = f"targets must be some of the features 0 to {n_features - 1}, 'class', or both"
     if isinstance(targets, str) or len(set(names)) != len(names):
         raise ValueError(f"{rule}, each at most once and in a list; got {targets!r}")
     features = []
@@ -148,7 +172,7 @@ def _check_targets(targets: Sequence[Target], n_features: int) -> list[int]:
             features.append(int(name))
         elif name != CLASS:
             raise ValueError(f"{name!r} is not a variable of the network; {rule}")
-    if not names or len(features) > 2:
+    if not names:
         raise ValueError(f"{rule}; got {targets!r}")
     return features
 

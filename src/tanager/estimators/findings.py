@@ -1,0 +1,172 @@
+"""What a fit found out about its own structure: what each edge adds, how important each feature is, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from tanager._types import FloatArray, IntArray
+from tanager.data import FrameEncoder
+from tanager.estimators.inputs import read_classes
+from tanager.learning import Findings, Rows
+from tanager.learning.edges import Edges, describe_edges, gains_on, is_counted
+from tanager.model import Network, mean_contributions
+
+_SHOWN = 5  # edges in a summary
+
+
+class Edge(NamedTuple):
+    """An edge of a structure, by the names of its ends, and what it adds in nats a row.
+
+    Attributes
+    ----------
+    child, parent : str
+    gain : float
+        Log-loss of held-out rows without the edge less that with it: what it adds to the prediction of the class. NaN
+        if no rows were held out.
+    standard_error : float
+        Of the gain.
+    information : float
+        How much more probable the parent makes the value of the child given the class: the mean difference of the
+        log-probabilities, with each row left out in its turn. It is what the edge adds to the description of the data.
+    """
+
+    child: str
+    parent: str
+    gain: float
+    standard_error: float
+    information: float
+
+    @property
+    def adds(self) -> bool:
+        """Whether the gain is above zero by two standard errors."""
+        return self.gain > 2 * self.standard_error
+
+
+class FindingsMixin:
+    """Adds `edges_`, `edge_gains`, `feature_importances_` and `summary` to a classifier."""
+
+    classes_: NDArray[Any]
+    encoder_: FrameEncoder
+    choice_: Mapping[str, Any]
+    options_: Mapping[str, Any]
+    _findings: Findings
+
+    def _networks(self) -> Sequence[Network]:
+        raise NotImplementedError
+
+    def _encode(self, X: Any) -> IntArray:
+        raise NotImplementedError
+
+    @property
+    def edges_(self) -> list[Edge]:
+        """What each edge between features adds, a list of `Edge`; that from the class to every feature is not listed.
+
+        The gain is found on rows that were held out once, with the structure of the fit and parameters that were
+        learned from the others. The structure is that of all rows, so a gain that is small for its standard error may
+        be by chance. It is not known after a fit by gradient descent in which nothing was chosen on held-out rows;
+        `edge_gains` finds it on rows of your own. Edges of an ensemble are those of all its members. Where a feature
+        has two parents, both have the numbers of the two together.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import Counts, TANClassifier
+        >>> clf = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True, as_frame=True))
+        >>> edge = clf.edges_[0]
+        >>> edge.child, edge.parent, round(edge.information, 2)
+        ('sepal width (cm)', 'sepal length (cm)', 0.01)
+        """
+        check_is_fitted(self)
+        return self._named(self._findings.edges)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each feature in what all say about the class, float64[D], which sums to one.
+
+        It is the mean size of a feature's contributions to the log-odds in the training rows (see `explain_rows`), from
+        its own mean on, so that a feature that says the same of every row has none.
+        """
+        check_is_fitted(self)
+        sizes = self._findings.importances
+        total = float(sizes.sum())
+        return sizes / total if total > 0 else sizes.copy()
+
+    def edge_gains(self, X: Any, y: Any) -> list[Edge]:
+        """What each edge adds to the prediction of the class on given rows, as `edges_` has it.
+
+        Parameters
+        ----------
+        X, y
+            Rows that were not trained on, with their classes; the gain is too high on those that were.
+
+        Returns
+        -------
+        list of Edge
+        """
+        codes = self._encode(X)
+        rows = Rows(
+            codes, self._class_numbers(y, len(codes)), None, self.encoder_.cards.astype(np.int64), len(self.classes_)
+        )
+        are_frequencies = is_counted(self.options_["parameters"])
+        return self._named(gains_on(self._findings.edges, self._networks(), rows, 1.0, is_counted=are_frequencies))
+
+    def summary(self) -> str:
+        """In words: what was chosen and why, and which edges add most.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import Counts, TANClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> print(TANClassifier([-1, 0, 0, 2], "ml").fit(X, y).summary())  # doctest: +ELLIPSIS
+        Structure and parameters were given, so nothing was tried on held-out rows.
+        3 edges between 4 features. ...
+        """
+        check_is_fitted(self)
+        return f"{self.choice_['why']}\n{_said_of_edges(self.edges_, len(self.encoder_.columns))}"
+
+    def _named(self, edges: Edges) -> list[Edge]:
+        labels = self.encoder_.feature_labels
+        return [
+            Edge(labels[child], labels[parent], gain, error, information)
+            for child, parent, gain, error, information in zip(*(each.tolist() for each in edges), strict=True)
+        ]
+
+    def _class_numbers(self, y: Any, n_rows: int) -> IntArray:
+        """Numbers of classes among those of the fit."""
+        labels, numbers = read_classes(y, n_rows)
+        known = self.classes_.tolist()
+        unknown = [label for label in labels.tolist() if label not in known]
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is not a class; the classes are {', '.join(map(repr, known))}")
+        return np.array([known.index(label) for label in labels.tolist()], np.int64)[numbers]
+
+
+def find(networks: Sequence[Network], descriptions: Sequence[Network], rows: Rows) -> Findings:
+    """What can be found without held-out rows."""
+    importances = mean_contributions(networks, rows.codes, rows.full_weight())
+    return Findings(importances, describe_edges(networks, descriptions, rows))
+
+
+def _said_of_edges(edges: Sequence[Edge], n_features: int) -> str:
+    """Which edges add most, in words."""
+    if not edges:
+        return f"No edges between {n_features} features: each depends on the class alone."
+    counted = f"{len(edges)} edge{'s' if len(edges) > 1 else ''} between {n_features} features."
+    if np.isnan(edges[0].gain):
+        best = sorted(edges, key=lambda edge: -edge.information)[:_SHOWN]
+        shown = ", ".join(f"{each.parent} -> {each.child} ({each.information:.3f})" for each in best)
+        return (
+            f"{counted} What they add to predictions was not measured; they tell most about the data, in nats: {shown}."
+        )
+    clear = sorted((edge for edge in edges if edge.adds), key=lambda edge: -edge.gain)
+    if not clear:
+        return f"{counted} None of them alone lowers the log-loss of held-out rows by more than two standard errors."
+    shown = ", ".join(f"{each.parent} -> {each.child} ({each.gain:.4f})" for each in clear[:_SHOWN])
+    more = f" and {len(clear) - _SHOWN} more" if len(clear) > _SHOWN else ""
+    return f"{counted} They lower the log-loss of held-out rows most: {shown}{more}."
