@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tanager.datasets import Entry, find_entry
+from tanager.experiments.even import even_order
 from tanager.experiments.methods import MOST_FEATURES_FOR_ALL, applies, find_method
 from tanager.experiments.published import (
     BATCH_SIZES,
@@ -45,7 +46,6 @@ Protocol = Literal["both", "test", "validation"]
 _N_SUBSET_DRAWS = 5
 _N_RANDOM_DRAWS = 10
 _DIGITS_BATCH_SIZE = 50
-_SAMPLE_SEED = 0
 
 Choice = dict[str, Any]
 
@@ -137,14 +137,16 @@ def best_published(dataset: str, method: str) -> list[RunSpec]:
 def sample_grid(
     grid: Sequence[RunSpec], n_configurations: int, around: tuple[float, float] | None = None
 ) -> list[RunSpec]:
-    """Random configurations of a grid, without repetition; a larger sample contains the smaller ones.
+    """Configurations spread evenly over a grid, without repetition; a larger sample contains the smaller ones.
+
+    An experiment comes with both its learning rates before the next one (see `even_order`).
 
     Parameters
     ----------
     grid : sequence of RunSpec
     n_configurations : int
     around : (float, float), optional
-        A lambda and a gamma. Configurations nearest to them, on a logarithmic scale, come first; ties are random.
+        A lambda and a gamma. Configurations nearest to them, on a logarithmic scale, come first.
 
     Examples
     --------
@@ -154,10 +156,10 @@ def sample_grid(
     >>> [round(spec.lam) for spec in sample_grid(grid, 3, around=(110, 18))]
     [101, 101, 81]
     """
-    order = np.random.RandomState(_SAMPLE_SEED).permutation(len(grid))
+    order = even_order(grid)
     if around is not None:
-        order = order[np.argsort(_distances([grid[i] for i in order], around), kind="stable")]
-    return [grid[i] for i in order[:n_configurations]]
+        order = [order[i] for i in np.argsort(_distances(order, around), kind="stable")]
+    return order[:n_configurations]
 
 
 def best_margin(dataset: str) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+import tanager
 from tanager._types import FloatArray
 from tanager.datasets import Dataset, load_dataset
 from tanager.estimators import TANClassifier
@@ -27,7 +28,7 @@ _VALIDATION_SEED = 0
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run. Comparisons ignore the times.
+    """The result of a run. Comparisons ignore the times and the version.
 
     Attributes
     ----------
@@ -35,20 +36,23 @@ class Result:
         Fraction of the test rows that are misclassified, after the last epoch.
     validation_error : float or None
         The same for the held-out rows, if there are any.
-    parents : tuple of int
-        Extra parent of each feature, -1 for none.
+    parents : tuple of int or None
+        Extra parent of each feature, -1 for none. None for results that were published without structures.
     recovered : (int, int) or None
         In the recovery experiment: the number of edges of the Chow-Liu tree that were found, and of all its edges.
     seconds, cpu_seconds : float
         Wall-clock time and processor time of the fit.
+    version : str
+        Version of tanager that made the run; empty if it was not recorded.
     """
 
     test_error: float
     validation_error: float | None
-    parents: tuple[int, ...]
+    parents: tuple[int, ...] | None
     recovered: tuple[int, int] | None
     seconds: float = field(compare=False)
     cpu_seconds: float = field(compare=False)
+    version: str = field(compare=False, default="")
 
     def to_json(self) -> str:
         """Text of a result, for the store."""
@@ -58,9 +62,9 @@ class Result:
     def from_json(cls, text: str) -> Self:
         """Read the text of a result."""
         content = json.loads(text)
-        recovered = content.pop("recovered")
+        parents, recovered = content.pop("parents"), content.pop("recovered")
         return cls(
-            parents=tuple(content.pop("parents")),
+            parents=None if parents is None else tuple(parents),
             recovered=None if recovered is None else (recovered[0], recovered[1]),
             **content,
         )
@@ -109,6 +113,7 @@ def run_spec(spec: RunSpec) -> Result:
         recovered=count_recovered(parents, information()) if spec.method == "recover" else None,
         seconds=seconds,
         cpu_seconds=cpu_seconds,
+        version=tanager.__version__,
     )
 
 

@@ -26,6 +26,7 @@ PAPER_STRUCTURE_RATE = 1e-3
 _MARGIN = ("lam", "gamma", "eta")
 _TRAINING = ("learning_rate", "epochs", "batch_size", "structure_learning_rate", "optimiser")
 _WHOLE = {"fold": 1, "draw": 0, "max_parents": 1, "epochs": 1, "batch_size": 1, "seed": 0}
+_EXPERIMENT = ("dataset", "method", "ordering", "draw", "max_parents", *_MARGIN, *_TRAINING[1:])
 _POSITIVE = ("gamma", "eta", "learning_rate", "structure_learning_rate")
 IMAGE_ORDERINGS = ("A", "B", "C")
 N_ORDERINGS = 5
@@ -170,6 +171,11 @@ class RunSpec:
     def configuration(self) -> str:
         """Identity of the configuration that is selected: the run without its fold and its validation share."""
         return replace(self, fold=1, validation_share=0.0).key
+
+    @property
+    def experiment(self) -> tuple[Any, ...]:
+        """What the paper calls an experiment: the configuration without its learning rate and its seed."""
+        return tuple(getattr(self, name) for name in _EXPERIMENT)
 
     @property
     def is_full(self) -> bool:
