@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from tanager.cli import reproduce
+from tanager.cli import plan, reproduce
 from tanager.cli.app import app
 from tanager.datasets import load_dataset
 from tanager.experiments import SerialPool, Store, expand, paper_grid, sample_grid
+from tanager.experiments.campaign import Goal
 from tanager.experiments.engine import Failed
+from tanager.experiments.published_runs import read_runs, write_runs
 from tests.experiments.inventing import invent
 
 
@@ -116,6 +118,36 @@ def test_published_is_run_as_the_paper_did(call, store, monkeypatch):
     ]
 
 
+def test_campaign_of_some_cells(call, store, monkeypatch):
+    monkeypatch.setattr(plan, "GOALS", (Goal("digits", "nb-ml", 1, 1.0), Goal("digits", "nb", 1, 1.0)))
+    assert call("digits", "--method", "nb-ml", "--campaign").exit_code == 0
+    assert [record.spec.method for record in records_in(store)] == ["nb-ml"]
+
+
+def test_published_runs_are_added_once_and_reported(call, store, tmp_path, monkeypatch):
+    path = tmp_path / "runs.csv.gz"
+    write_runs([invent(spec, 0.123) for spec in paper_grid("letter", "nb")[:4]], path)
+    monkeypatch.setattr(reproduce, "read_runs", lambda: read_runs(path))
+    first = call("--from-published")
+    assert first.exit_code == 0, first.output
+    assert "4 published runs, 4 of them new" in first.stderr
+    assert "12.30" in first.stdout
+    again = call("--from-published", "--publish", str(tmp_path / "again.csv.gz"))
+    assert "4 published runs, 0 of them new" in again.stderr
+    assert (tmp_path / "again.csv.gz").read_bytes() == path.read_bytes()
+
+
+def test_runs_are_added_to_the_published_ones(call, store, tmp_path, monkeypatch):
+    path = tmp_path / "runs.csv.gz"
+    configurations = [replace(spec, epochs=1) for spec in sample_grid(paper_grid("digits", "nb"), 2)]
+    write_runs([invent(run, 0.1) for run in expand(configurations[0], "test")], path)
+    monkeypatch.setattr(reproduce, "read_runs", lambda: read_runs(path))
+    options = ("--method", "nb", "--runs", "2", "--epochs", "1", "--protocol", "test")
+    result = call("digits", *options, "--from-published")
+    assert "1 to do, 1 already stored" in result.stderr
+    assert len(records_in(store)) == 2
+
+
 def test_resume_makes_what_is_left_over(call, store):
     specs = [replace(spec, epochs=1) for spec in paper_grid("digits", "nb")[:3]]
     with Store(store) as opened:
@@ -159,6 +191,8 @@ def test_table_of_one_data_set(call, store):
         (["--runs", "0"], "--runs"),
         (["--runs", "3", "--published"], "give only one of --runs and --published"),
         (["--search", "--published"], "give only one of --search and --published"),
+        (["--campaign", "--published"], "give only one of --campaign and --published"),
+        (["--runs", "3", "--campaign"], "give only one of --runs and --campaign"),
         (["--around", "published", "--published"], "give only one of --around and --published"),
         (["--around", "110"], "--around must be 'published' or LAMBDA,GAMMA"),
         (["--around", "0,5"], "above 0"),
@@ -185,6 +219,7 @@ def test_wrong_options_are_refused_before_anything_is_made(call, store, argument
             ["digits", "--method", "subset", "--max-parents", "3"],
             "matches --max-parents, --ordering, --draw and --learning-rate",
         ),
+        (["digits", "--campaign"], "the campaign has no runs of these methods for these data sets"),
     ],
 )
 def test_runs_that_do_not_exist(call, arguments, message):

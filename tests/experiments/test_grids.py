@@ -8,7 +8,15 @@ import pytest
 from tanager import Hybrid, paper_settings
 from tanager.datasets import CATALOGUE, load_dataset
 from tanager.experiments import published_draws
-from tanager.experiments.grids import best_margin, best_published, expand, paper_grid, published_spec, sample_grid
+from tanager.experiments.grids import (
+    best_margin,
+    best_published,
+    expand,
+    n_experiments,
+    paper_grid,
+    published_spec,
+    sample_grid,
+)
 from tanager.experiments.methods import METHODS, TABLE_METHODS, methods_for
 from tanager.experiments.spaces import search_space
 
@@ -168,3 +176,10 @@ def test_draws_around_a_point_go_outwards():
     distances = [np.hypot(np.log(spec.lam / 100.0), np.log(spec.gamma / 30.0)) for spec in drawn]
     assert np.all(np.diff(distances) > -1e-8)
     assert len(drawn) == 1000
+
+
+@pytest.mark.parametrize(("dataset", "method"), [("letter", "pseudo"), ("usps", "pseudo"), ("mnist", "heuristic")])
+def test_experiments_are_configurations_without_their_learning_rate(dataset, method):
+    grid = paper_grid(dataset, method)
+    assert len({spec.experiment for spec in grid}) == n_experiments(dataset, method) == len(grid) / 2
+    assert n_experiments(dataset, "nb-ml") == 1

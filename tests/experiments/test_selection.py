@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from tanager.experiments.grids import paper_grid
-from tanager.experiments.selection import PAPER_ERRORS, method_cell, order_holds, points_on_test, table_cells
+from tanager.experiments.selection import PAPER_ERRORS, Results, order_holds
 from tests.experiments.inventing import invent
 
 NB = paper_grid("letter", "nb")
@@ -13,7 +13,7 @@ SATIMAGE = paper_grid("satimage", "nb")
 
 
 def cell_of(records, dataset="letter", method="nb"):
-    return method_cell(records, dataset, method)
+    return Results(records).cell(dataset, method)
 
 
 def test_paper_figures_are_those_of_table_1():
@@ -49,6 +49,7 @@ def test_selected_on_validation_reports_the_run_on_all_rows():
     assert cell.on_test == pytest.approx(12.0)
     assert cell.on_validation == pytest.approx(13.0)
     assert (cell.n_tested, cell.n_validated) == (2, 2)
+    assert cell.optimism == pytest.approx(1.0)
 
 
 def test_only_configurations_with_both_runs_are_selected_on_validation():
@@ -61,6 +62,8 @@ def test_only_configurations_with_both_runs_are_selected_on_validation():
     cell = cell_of(records)
     assert cell.on_validation == pytest.approx(13.0)
     assert cell.n_validated == 2
+    # The run without held-out rows has a lower error, but nothing was chosen among the others.
+    assert cell.optimism is None
     assert cell_of(records[2:]).on_validation is None
 
 
@@ -68,7 +71,7 @@ def test_folds_are_averaged_and_must_be_complete():
     records = [invent(SATIMAGE[0], fold / 100, fold=fold) for fold in range(1, 6)]
     assert cell_of(records, "satimage").on_test == pytest.approx(3.0)
     assert cell_of(records[:4], "satimage").on_test is None
-    assert points_on_test(records[:4], "satimage", "nb") == []
+    assert Results(records[:4]).points("satimage", "nb") == []
 
 
 def test_folds_choose_for_themselves_on_validation():
@@ -82,6 +85,7 @@ def test_folds_choose_for_themselves_on_validation():
     cell = cell_of(records, "satimage")
     assert cell.on_test == pytest.approx(10.0)
     assert cell.on_validation == pytest.approx((3 * 10 + 2 * 20) / 5)
+    assert cell.optimism == pytest.approx(4.0)
 
 
 def test_order_of_records_does_not_matter():
@@ -97,13 +101,13 @@ def test_closed_form_needs_no_validation():
 
 
 def test_table_has_the_paper_and_what_was_run_besides():
-    empty = table_cells([])
+    empty = Results([]).table()
     assert [cell.dataset for cell in empty[:7]] == ["letter"] * 7
     assert len(empty) == 4 * 7
     assert {cell.on_test for cell in empty} == {None}
-    digits = table_cells([invent(paper_grid("digits", "nb")[0], 0.1)])
+    digits = Results([invent(paper_grid("digits", "nb")[0], 0.1)]).table()
     assert len(digits) == 4 * 7 + 8
-    assert {cell.dataset for cell in table_cells([], ["usps"])} == {"usps"}
+    assert {cell.dataset for cell in Results([]).table(["usps"])} == {"usps"}
 
 
 @pytest.mark.parametrize(
@@ -123,4 +127,29 @@ def test_order_of_the_methods(errors, expected):
         for method, error in zip(methods, errors, strict=True)
         if error is not None
     ]
-    assert order_holds(table_cells(records), "letter") is expected
+    assert order_holds(Results(records).table(), "letter") is expected
+
+
+def test_a_point_is_an_experiment_with_its_better_learning_rate():
+    slow, fast = NB[0], NB[1]
+    assert slow.experiment == fast.experiment
+    assert slow.experiment != NB[2].experiment
+    results = Results([invent(slow, 0.2), invent(fast, 0.13), invent(NB[2], 0.15)])
+    assert [(point.spec, round(point.error, 6)) for point in results.points("letter", "nb")] == [
+        (fast, 13.0),
+        (NB[2], 15.0),
+    ]
+    assert results.cell("letter", "nb").n_tested == 3
+
+
+def test_the_lowest_seed_stands_for_a_configuration():
+    results = Results([invent(NB[0], 0.13, seed=seed) if seed else invent(NB[0], 0.14) for seed in range(3)])
+    cell = results.cell("letter", "nb")
+    assert (cell.on_test, cell.n_tested) == (pytest.approx(14.0), 1)
+    assert results.errors_by_seed(NB[0]) == pytest.approx({0: 14.0, 1: 13.0, 2: 13.0})
+    assert results.errors_by_seed(NB[1]) == {}
+
+
+def test_seeds_need_all_folds():
+    records = [invent(SATIMAGE[0], fold / 100, fold=fold, seed=seed) for seed in (3, 4) for fold in range(1, 6)]
+    assert Results(records[:9]).errors_by_seed(SATIMAGE[0]) == pytest.approx({3: 3.0})

@@ -12,6 +12,7 @@ from tanager.experiments.grids import paper_grid
 from tanager.experiments.run import Result
 from tanager.experiments.spec import RunSpec
 from tanager.experiments.store import SCHEMA_VERSION, Store, StoreError
+from tests.experiments.inventing import invent
 from tests.restricted import run_without_privileges
 
 SPECS = [replace(spec, epochs=1) for spec in paper_grid("digits", "nb")[:200]]
@@ -250,3 +251,13 @@ def test_results_in_the_log_of_a_protected_store_are_not_left_out(path, monkeypa
         monkeypatch.setattr("os.access", lambda *args: False)
         with pytest.raises(StoreError, match=r"its last results are still in .*-wal; copy both"):
             Store(path, must_exist=True)
+
+
+def test_many_results_are_added_at_once(tmp_path):
+    records = [invent(spec, 0.1 + number / 100) for number, spec in enumerate(paper_grid("letter", "nb")[:3])]
+    with Store(tmp_path / "results.sqlite") as store:
+        store.add(records[0].spec, invent(records[0].spec, 0.5).result)
+        assert store.add_all(records) == 2
+        assert store.add_all(records) == 0
+        assert store.get(records[0].spec).test_error == 0.5
+        assert store.get(records[2].spec) == records[2].result

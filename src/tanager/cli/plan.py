@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tanager.datasets import find_entry
+from tanager.experiments.campaign import GOALS, campaign
 from tanager.experiments.grids import Protocol, best_margin, best_published, expand, paper_grid, sample_grid
 from tanager.experiments.methods import find_method, methods_for
 from tanager.experiments.search import HalvingPlan, HalvingSearch
@@ -28,8 +29,8 @@ class RunOptions:
         Empty is the default data set, and all columns of Table 1 that apply to it.
     n_configurations : int or None
         Number of configurations of each grid; None is the default number.
-    is_published, is_search, is_resumed : bool
-        The authors' best configurations; successive halving; runs that earlier commands left.
+    is_campaign, is_published, is_search, is_resumed : bool
+        All grids side by side; the authors' best configurations; successive halving; runs that earlier commands left.
     epochs : int or None
         None is the number in the paper.
     max_parents : tuple of int
@@ -46,6 +47,7 @@ class RunOptions:
     datasets: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     n_configurations: int | None = None
+    is_campaign: bool = False
     is_published: bool = False
     is_search: bool = False
     is_resumed: bool = False
@@ -71,6 +73,8 @@ def plan_stages(options: RunOptions, store: Store) -> Iterator[Stage]:
     """Yield the stages in order; a later one may depend on what earlier ones stored."""
     if options.is_resumed and not (options.datasets or options.methods):
         yield Stage("unfinished runs", store.outstanding())
+    elif options.is_campaign:
+        yield Stage("campaign", _campaign(options))
     elif options.is_search:
         yield from _search_stages(options, store)
     else:
@@ -81,6 +85,19 @@ def plan_stages(options: RunOptions, store: Store) -> Iterator[Stage]:
         yield Stage("runs", [run for spec in configurations for run in expand(spec, protocol)])
         if protocol == "validation":
             yield Stage("best on all rows", list(_refits(configurations, store)))
+
+
+def _campaign(options: RunOptions) -> list[RunSpec]:
+    """The runs behind the results page, or those of some data sets and methods."""
+    datasets, methods = options.datasets, options.methods
+    goals = [
+        goal
+        for goal in GOALS
+        if goal.dataset in (datasets or (goal.dataset,)) and goal.method in (methods or (goal.method,))
+    ]
+    if not goals:
+        raise ValueError("the campaign has no runs of these methods for these data sets")
+    return campaign(goals)
 
 
 def chosen_datasets(options: RunOptions) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +28,8 @@ from tanager.experiments.dask_pool import DaskPool
 from tanager.experiments.engine import Pool, execute
 from tanager.experiments.local_pool import LocalPool
 from tanager.experiments.methods import METHODS
-from tanager.experiments.selection import Cell, method_cell, table_cells
+from tanager.experiments.published_runs import read_runs, write_runs
+from tanager.experiments.selection import Cell, Results
 from tanager.experiments.store import Record, Store
 
 _RUNS, _WHERE, _REPORTS = (
@@ -37,10 +39,31 @@ _RUNS, _WHERE, _REPORTS = (
 )
 
 
+_EXCLUSIVE = (
+    *((option, "--published") for option in ("--runs", "--around", "--search", "--campaign")),
+    *((option, "--campaign") for option in ("--runs", "--around", "--search")),
+    ("--workers", "--scheduler"),
+)
+
+
 class _Protocol(StrEnum):
     both = "both"
     test = "test"
     validation = "validation"
+
+
+@dataclass(frozen=True)
+class _Reports:
+    """What to make of stored results: Table 1 on the screen, and files."""
+
+    table: bool
+    figures: Path | None
+    page: Path | None
+    runs: Path | None
+
+    @property
+    def any(self) -> bool:
+        return self.table or any(path is not None for path in (self.figures, self.page, self.runs))
 
 
 def reproduce(
@@ -57,11 +80,19 @@ def reproduce(
         int | None,
         typer.Option(
             min=1,
-            help=f"Number of random configurations of each grid. Defaults to {DEFAULT_RUNS}, or {DEFAULT_SEARCH_RUNS} "
-            "for --search.",
+            help=f"Number of configurations, drawn evenly from each grid. Defaults to {DEFAULT_RUNS}, or "
+            f"{DEFAULT_SEARCH_RUNS} for --search.",
             rich_help_panel=_RUNS,
         ),
     ] = None,
+    campaign: Annotated[
+        bool,
+        typer.Option(
+            "--campaign",
+            help="Run the grids of all data sets, or of those named, side by side: the runs can end at any moment.",
+            rich_help_panel=_RUNS,
+        ),
+    ] = False,
     published: Annotated[
         bool, typer.Option("--published", help="Run the authors' best configurations.", rich_help_panel=_RUNS)
     ] = False,
@@ -129,12 +160,22 @@ def reproduce(
     resume: Annotated[
         bool, typer.Option("--resume", help="Finish the runs that earlier commands left.", rich_help_panel=_WHERE)
     ] = False,
+    from_published: Annotated[
+        bool,
+        typer.Option(
+            "--from-published", help="Add the published runs to the stored ones first.", rich_help_panel=_WHERE
+        ),
+    ] = False,
     table: Annotated[bool, typer.Option("--table", help="Print Table 1.", rich_help_panel=_REPORTS)] = False,
     figures: Annotated[
         Path | None, typer.Option(help="Draw the paper's figures in this folder.", rich_help_panel=_REPORTS)
     ] = None,
     page: Annotated[
         Path | None, typer.Option(help="Write the results page to this file.", rich_help_panel=_REPORTS)
+    ] = None,
+    publish: Annotated[
+        Path | None,
+        typer.Option(help="Write all stored runs to this file, as published_runs.csv.gz.", rich_help_panel=_REPORTS),
     ] = None,
 ) -> None:
     """Run the paper's experiments, or report on earlier runs.
@@ -150,7 +191,9 @@ def reproduce(
 
     tanager reproduce usps --search --workers 2
 
-    tanager reproduce --table --figures figures
+    tanager reproduce --from-published --figures figures
+
+    tanager reproduce --from-published letter --campaign
     """
     try:
         near = read_around(around)
@@ -161,6 +204,7 @@ def reproduce(
         datasets=tuple(datasets or ()),
         methods=(*(method or ()), *extra),
         n_configurations=runs,
+        is_campaign=campaign,
         is_published=published,
         is_search=search,
         is_resumed=resume,
@@ -174,14 +218,19 @@ def reproduce(
         seed=seed,
     )
     _check(options, workers, scheduler)
-    is_report = table or figures is not None or page is not None
-    is_run = not is_report or runs is not None or published or search or resume or bool(extra)
+    reports = _Reports(table, figures, page, publish)
+    is_run = not (reports.any or from_published) or runs is not None or bool(extra)
+    is_run = is_run or campaign or published or search or resume
     pool: Pool = LocalPool(workers) if scheduler is None else DaskPool(scheduler)
     progress = Console(stderr=True)
     try:
-        with Store(store, must_exist=resume or not is_run) as opened:
+        with Store(store, must_exist=not from_published and (resume or not is_run)) as opened:
+            if from_published:
+                _add_published(opened, progress)
             n_failed = _run(options, opened, pool, progress, is_local=scheduler is None) if is_run else 0
-            _report(options, opened.records(), Console(), table or is_run, figures, page)
+            if is_run or not reports.any:
+                reports = replace(reports, table=True)
+            _report(options, Results(opened.records()), Console(), reports)
     except KeyboardInterrupt:
         message = f"interrupted: {store} has the finished runs; tanager reproduce --resume continues from there"
         progress.print(message, soft_wrap=True, highlight=False, markup=False)
@@ -193,14 +242,18 @@ def reproduce(
 
 def _check(options: RunOptions, workers: int | None, scheduler: str | None) -> None:
     """Refuse unknown names, and options that exclude each other."""
-    if options.n_configurations is not None and options.is_published:
-        raise typer.BadParameter("give only one of --runs and --published")
-    if options.around is not None and options.is_published:
-        raise typer.BadParameter("give only one of --around and --published")
-    if options.is_search and options.is_published:
-        raise typer.BadParameter("give only one of --search and --published")
-    if workers is not None and scheduler is not None:
-        raise typer.BadParameter("give only one of --workers and --scheduler")
+    given = {
+        "--runs": options.n_configurations is not None,
+        "--around": options.around is not None,
+        "--search": options.is_search,
+        "--published": options.is_published,
+        "--campaign": options.is_campaign,
+        "--workers": workers is not None,
+        "--scheduler": scheduler is not None,
+    }
+    for first, second in _EXCLUSIVE:
+        if given[first] and given[second]:
+            raise typer.BadParameter(f"give only one of {first} and {second}")
     for names, known, what in ((options.datasets, CATALOGUE, "data set"), (options.methods, METHODS, "method")):
         for name in names:
             if name not in known:
@@ -225,41 +278,44 @@ def _run(options: RunOptions, store: Store, pool: Pool, console: Console, is_loc
     return n_failed
 
 
-def _report(
-    options: RunOptions,
-    records: list[Record],
-    console: Console,
-    is_table: bool,
-    figures: Path | None,
-    page: Path | None,
-) -> None:
-    if is_table:
+def _add_published(store: Store, console: Console) -> None:
+    runs = read_runs()
+    n_new = store.add_all(runs)
+    console.print(f"{len(runs):,} published runs, {n_new:,} of them new", highlight=False)
+
+
+def _report(options: RunOptions, results: Results, console: Console, reports: _Reports) -> None:
+    if reports.table:
         datasets = chosen_datasets(options) if options.datasets else None
-        cells = [cell for cell in table_cells(records, datasets) if cell.paper is not None or cell.n_tested]
-        others = [method_cell(records, dataset, "pseudo") for dataset in datasets or CATALOGUE]
+        cells = [cell for cell in results.table(datasets) if cell.paper is not None or cell.n_tested]
+        others = [results.cell(dataset, "pseudo") for dataset in datasets or CATALOGUE]
         console.print(_table([*cells, *(cell for cell in others if cell.n_tested or cell.n_validated)]))
-        _print_recoveries(records, console)
+        _print_recoveries(results.records, console)
     drawn: list[Path] = []
-    if figures is not None:
+    if reports.figures is not None:
         from tanager.report.paper_figures import save_paper_figures
 
-        drawn = save_paper_figures(records, figures)
-        console.print(f"{len(drawn)} files saved in {figures}", soft_wrap=True, highlight=False)
-    if page is not None:
+        drawn = save_paper_figures(results, reports.figures)
+        console.print(f"{len(drawn)} files saved in {reports.figures}", soft_wrap=True, highlight=False)
+    if reports.page is not None:
         from tanager.report.results_page import write_results_page
 
-        write_results_page(records, page, drawn)
-        console.print(f"results page saved as {page}", soft_wrap=True, highlight=False)
+        write_results_page(results, reports.page, drawn)
+        console.print(f"results page saved as {reports.page}", soft_wrap=True, highlight=False)
+    if reports.runs is not None:
+        n_runs = write_runs(results.records, reports.runs)
+        console.print(f"{n_runs:,} runs saved as {reports.runs}", soft_wrap=True, highlight=False)
 
 
 def _table(cells: list[Cell]) -> Table:
-    from tanager.report.results_page import percent
+    from tanager.report.results_tables import percent
 
     table = Table("data set", "method", title="Table 1: test error in percent")
-    for column in ("paper", "ours, selected on test", "ours, selected on validation", "tried on test / validation"):
+    columns = ("ours, selected on test", "ours, selected on validation", "optimism", "tried on test / validation")
+    for column in ("paper", *columns):
         table.add_column(column, justify="right")
     for cell in cells:
-        errors = map(percent, (cell.paper, cell.on_test, cell.on_validation))
+        errors = map(percent, (cell.paper, cell.on_test, cell.on_validation, cell.optimism))
         counts = f"{cell.n_tested} / {cell.n_validated}"
         table.add_row(cell.dataset, METHODS[cell.method].title, *errors, counts)
     return table

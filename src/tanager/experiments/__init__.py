@@ -5,7 +5,7 @@ from tanager.experiments.grids import best_published, expand, paper_grid, publis
 from tanager.experiments.local_pool import LocalPool
 from tanager.experiments.published import LEARNING_RATES, SUBSET_SIZES, PublishedDraws, paper_settings, published_draws
 from tanager.experiments.run import Result, run_spec
-from tanager.experiments.selection import table_cells
+from tanager.experiments.selection import Results
 from tanager.experiments.spec import RunSpec
 from tanager.experiments.store import Record, Store, StoreError
 
@@ -19,6 +19,7 @@ __all__ = [
     "PublishedDraws",
     "Record",
     "Result",
+    "Results",
     "RunSpec",
     "SerialPool",
     "Store",
@@ -32,5 +33,4 @@ __all__ = [
     "published_spec",
     "run_spec",
     "sample_grid",
-    "table_cells",
 ]

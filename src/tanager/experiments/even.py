@@ -35,7 +35,7 @@ def even_order(grid: Sequence[RunSpec]) -> list[RunSpec]:
     >>> [sum(spec.max_parents == k for spec in first) for k in (2, 5, 8)]
     [40, 40, 40]
     """
-    groups: dict[Any, Experiment] = {}
+    groups: dict[tuple[Any, ...], Experiment] = {}
     for spec in grid:
         groups.setdefault(spec.experiment, []).append(spec)
     experiments = list(groups.values())
@@ -67,7 +67,7 @@ def _margin_levels(specs: Sequence[RunSpec]) -> NDArray[np.int64]:
     margins = sorted(set(drawn))
     n_groups = max(n for n in range(1, int(len(margins) ** 0.5) + 1) if len(margins) % n == 0)
     n_within = len(margins) // n_groups
-    levels = {}
+    levels: dict[tuple[float, float, float], tuple[int, int]] = {}
     for group in range(n_groups):
         members = sorted(margins[group * n_within : (group + 1) * n_within], key=lambda margin: margin[1])
         levels |= {margin: (group, rank) for rank, margin in enumerate(members)}

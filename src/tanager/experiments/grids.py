@@ -7,11 +7,13 @@ paper describes three orderings, which give 2,400.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager.datasets import Entry, find_entry
 from tanager.experiments.even import even_order
@@ -48,6 +50,8 @@ _N_RANDOM_DRAWS = 10
 _DIGITS_BATCH_SIZE = 50
 
 Choice = dict[str, Any]
+# Search spaces, and rows of lambda, gamma and eta.
+Axes = tuple[Sequence[Choice], NDArray[np.float64]]
 
 
 def paper_grid(dataset: str, method: str) -> list[RunSpec]:
@@ -69,8 +73,29 @@ def paper_grid(dataset: str, method: str) -> list[RunSpec]:
     entry = find_entry(dataset)
     if not applies(find_method(method).name, entry):
         raise ValueError(f"method {method!r} does not apply to {dataset}: see docs/reproduce.md")
-    draws = published_draws(entry.n_features)
-    return list(_GRIDS[method](entry, draws))
+    if method == "recover":
+        return list(_recover(entry))
+    if method not in _AXES:
+        return [RunSpec(dataset=dataset, method=method)]
+    spaces, margins = _AXES[method](entry, published_draws(entry.n_features))
+    # Each search space with all hyperparameters and both learning rates.
+    return [
+        _trained(entry, method, rate, space | _margin(values))
+        for space, values, rate in itertools.product(spaces, margins, LEARNING_RATES)
+    ]
+
+
+def n_experiments(dataset: str, method: str) -> int:
+    """Number of experiments of a grid: its configurations, with the learning rates counted once.
+
+    >>> n_experiments("letter", "chow-liu")
+    600
+    """
+    if method not in _AXES:
+        return 1
+    entry = find_entry(dataset)
+    spaces, margins = _AXES[method](entry, published_draws(entry.n_features))
+    return len(spaces) * len(margins)
 
 
 def published_spec(
@@ -223,70 +248,46 @@ def _margin(values: Any) -> Choice:
     return {"lam": lam, "gamma": gamma, "eta": eta}
 
 
-def _cross(entry: Entry, method: str, spaces: Sequence[Choice], margins: Any) -> Iterator[RunSpec]:
-    """Each search space with all hyperparameters and both learning rates."""
-    for space in spaces:
-        for values in margins:
-            for rate in LEARNING_RATES:
-                yield _trained(entry, method, rate, space | _margin(values))
+def _naive_bayes(entry: Entry, draws: PublishedDraws) -> Axes:
+    return [{}], draws.setting_1
 
 
-def _closed_form(method: str) -> Callable[[Entry, PublishedDraws], Iterator[RunSpec]]:
-    def grid(entry: Entry, draws: PublishedDraws) -> Iterator[RunSpec]:
-        yield RunSpec(dataset=entry.name, method=method)
-
-    return grid
+def _chow_liu(entry: Entry, draws: PublishedDraws) -> Axes:
+    return [{}], np.concatenate([draws.setting_1, draws.setting_2])
 
 
-def _naive_bayes(entry: Entry, draws: PublishedDraws) -> Iterator[RunSpec]:
-    return _cross(entry, "nb", [{}], draws.setting_1)
+def _random(entry: Entry, draws: PublishedDraws) -> Axes:
+    return [{"ordering": o, "draw": d} for o in range(N_ORDERINGS) for d in range(_N_RANDOM_DRAWS)], draws.setting_2
 
 
-def _chow_liu(entry: Entry, draws: PublishedDraws) -> Iterator[RunSpec]:
-    return _cross(entry, "chow-liu", [{}], np.concatenate([draws.setting_1, draws.setting_2]))
+def _subset(entry: Entry, draws: PublishedDraws) -> Axes:
+    choices = itertools.product(range(N_ORDERINGS), range(_N_SUBSET_DRAWS), SUBSET_SIZES)
+    return [{"ordering": o, "draw": d, "max_parents": k} for o, d, k in choices], draws.setting_2
 
 
-def _random(entry: Entry, draws: PublishedDraws) -> Iterator[RunSpec]:
-    spaces = [{"ordering": o, "draw": d} for o in range(N_ORDERINGS) for d in range(_N_RANDOM_DRAWS)]
-    return _cross(entry, "random", spaces, draws.setting_2)
+def _all(entry: Entry, draws: PublishedDraws) -> Axes:
+    return [{"ordering": o} for o in range(N_ORDERINGS)], draws.setting_1
 
 
-def _subset(entry: Entry, draws: PublishedDraws) -> Iterator[RunSpec]:
-    spaces = [
-        {"ordering": o, "draw": d, "max_parents": k}
-        for o in range(N_ORDERINGS)
-        for d in range(_N_SUBSET_DRAWS)
-        for k in SUBSET_SIZES
-    ]
-    return _cross(entry, "subset", spaces, draws.setting_2)
+def _heuristic(entry: Entry, draws: PublishedDraws) -> Axes:
+    return [{"ordering": o, "max_parents": k} for o in IMAGE_ORDERINGS for k in HEURISTIC_SIZES], draws.setting_2
 
 
-def _all(entry: Entry, draws: PublishedDraws) -> Iterator[RunSpec]:
-    return _cross(entry, "all", [{"ordering": o} for o in range(N_ORDERINGS)], draws.setting_1)
-
-
-def _heuristic(entry: Entry, draws: PublishedDraws) -> Iterator[RunSpec]:
-    spaces = [{"ordering": o, "max_parents": k} for o in IMAGE_ORDERINGS for k in HEURISTIC_SIZES]
-    return _cross(entry, "heuristic", spaces, draws.setting_2)
-
-
-def _pseudo(entry: Entry, draws: PublishedDraws) -> Iterator[RunSpec]:
+def _pseudo(entry: Entry, draws: PublishedDraws) -> Axes:
     spaces = [{"draw": d, "max_parents": k} for d in range(_N_SUBSET_DRAWS) for k in SUBSET_SIZES]
     if entry.n_features <= MOST_FEATURES_FOR_ALL:
         spaces.append({"draw": 0, "max_parents": entry.n_features - 1})
-    return _cross(entry, "pseudo", spaces, draws.setting_2)
+    return spaces, draws.setting_2
 
 
-def _recover(entry: Entry, draws: PublishedDraws) -> Iterator[RunSpec]:
+def _recover(entry: Entry) -> Iterator[RunSpec]:
     is_small = entry.n_features <= MOST_FEATURES_FOR_ALL
     space = {"draw": 0, "max_parents": entry.n_features - 1 if is_small else max(SUBSET_SIZES)}
     for rate in RECOVERY_RATES:
         yield replace(_trained(entry, "recover", rate, space), structure_learning_rate=RECOVERY_STRUCTURE_RATE)
 
 
-_GRIDS: dict[str, Callable[[Entry, PublishedDraws], Iterator[RunSpec]]] = {
-    "nb-ml": _closed_form("nb-ml"),
-    "chow-liu-ml": _closed_form("chow-liu-ml"),
+_AXES: dict[str, Callable[[Entry, PublishedDraws], Axes]] = {
     "nb": _naive_bayes,
     "random": _random,
     "chow-liu": _chow_liu,
@@ -294,5 +295,4 @@ _GRIDS: dict[str, Callable[[Entry, PublishedDraws], Iterator[RunSpec]]] = {
     "all": _all,
     "heuristic": _heuristic,
     "pseudo": _pseudo,
-    "recover": _recover,
 }

@@ -110,7 +110,7 @@ class RunSpec:
 
     def _check_whole(self, name: str, lowest: int) -> None:
         value = getattr(self, name)
-        if value is None:
+        if value is None or (type(value) is int and value >= lowest):
             return
         if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
             raise ValueError(f"{name} must be a whole number of at least {lowest}, got {value!r}")
@@ -118,7 +118,8 @@ class RunSpec:
 
     def _check_real(self, name: str) -> None:
         value = getattr(self, name)
-        if value is None:
+        # The usual cases first: tests against the abstract classes of numbers are slow, and grids are large.
+        if value is None or (type(value) is float and 0 < value < math.inf):
             return
         if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
             raise ValueError(f"{name} must be a finite number, got {value!r}")

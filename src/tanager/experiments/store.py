@@ -168,6 +168,14 @@ class Store:
             )
             return cursor.rowcount == 1
 
+    def add_all(self, records: Iterable[Record]) -> int:
+        """Store many results in one transaction, and return how many are new; runs that have a result keep it."""
+        rows = [(record.spec.key, record.spec.to_json(), record.result.to_json()) for record in records]
+        n_before = len(self)
+        with self._transaction() as connection:
+            connection.executemany("INSERT OR IGNORE INTO results (key, spec, result) VALUES (?, ?, ?)", rows)
+        return len(self) - n_before
+
     def get(self, spec: RunSpec) -> Result | None:
         """Result of a run, if it is stored."""
         rows = self._fetch("SELECT result FROM results WHERE key = ?", spec.key)
@@ -187,17 +195,9 @@ class Store:
 
     def request(self, specs: Iterable[RunSpec]) -> None:
         """Record requested runs, in one transaction."""
-        with self._explained("write"):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._connection.executemany(
-                    "INSERT OR IGNORE INTO requests (key, spec) VALUES (?, ?)",
-                    ((spec.key, spec.to_json()) for spec in specs),
-                )
-                self._connection.execute("COMMIT")
-            except BaseException:
-                self._connection.rollback()
-                raise
+        rows = [(spec.key, spec.to_json()) for spec in specs]
+        with self._transaction() as connection:
+            connection.executemany("INSERT OR IGNORE INTO requests (key, spec) VALUES (?, ?)", rows)
 
     def outstanding(self) -> list[RunSpec]:
         """Requested runs that have no result yet, in the order in which they were requested."""
@@ -231,6 +231,18 @@ class Store:
     def _fetch(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._explained("read"):
             return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write everything or nothing."""
+        with self._explained("write"):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.rollback()
+                raise
 
     @contextmanager
     def _explained(self, verb: str) -> Iterator[None]:
