@@ -146,7 +146,8 @@ def dask_cluster(folder):
     with ExitStack() as stack:
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
         stack.enter_context(process(*run, "scheduler", *options, **quiet))
-        wait_until(file.exists)
+        # The file exists for a moment before it has its content.
+        wait_until(lambda: file.exists() and file.stat().st_size > 0)
         options = ["--scheduler-file", str(file), "--nthreads", "1", "--no-nanny", "--no-dashboard"]
         workers = [
             stack.enter_context(process(*run, "worker", *options, "--local-directory", str(folder / name), **quiet))
