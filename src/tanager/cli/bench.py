@@ -14,7 +14,6 @@ import numpy as np
 import typer
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -22,6 +21,7 @@ from sklearn.naive_bayes import CategoricalNB
 from threadpoolctl import threadpool_limits
 
 import tanager
+from tanager.cli.console import PlainConsole
 from tanager.cli.errors import InputError
 from tanager.cli.evaluation import hold_out
 from tanager.cli.options import JobsOption, MissingOption
@@ -77,7 +77,7 @@ def bench(
     if (data is None) != (target is None):
         raise typer.BadParameter("a data file requires --target, and --target requires a data file")
     rows = _digits() if data is None or target is None else _read(data, target, tuple(missing or ()))
-    console, n_threads = Console(), effective_n_jobs(jobs)
+    console, n_threads = PlainConsole(), effective_n_jobs(jobs)
     name = "digits" if data is None else data.name
     console.print(
         f"{name}: {len(rows.y)} training rows, {len(rows.y_test)} test rows, {rows.codes.shape[1]} features; "

@@ -14,6 +14,7 @@ from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+from tanager.cli.console import PlainConsole
 from tanager.cli.options import JobsOption
 from tanager.estimators import TANClassifier
 from tanager.learning import GradientDescent, Nearest
@@ -43,7 +44,7 @@ def demo(
 
     Example: tanager demo --picture structure.png
     """
-    run_demo(picture, Console(), jobs)
+    run_demo(picture, PlainConsole(), jobs)
 
 
 def run_demo(picture: Path, console: Console, n_jobs: int = 1) -> list[Outcome]:

@@ -73,5 +73,16 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {text} (a bug in tanager; tanager --debug COMMAND ... shows where)"
 
 
+def visible(text: str) -> str:
+    """Text in which characters that would act on a terminal are shown as Python writes them.
+
+    >>> visible("a\x1b[2Jb\u202e")
+    'a\\x1b[2Jb\\u202e'
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
 def _tell(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
+    print("\n".join(map(visible, message.split("\n"))), file=sys.stderr, flush=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tanager._options import suggest
+from tanager.cli.console import PlainConsole
 from tanager.cli.model_rows import load_model
 from tanager.cli.options import QuietOption, check_output
 from tanager.cli.settings import check_names, parse_settings
@@ -57,4 +57,4 @@ def export(
     if loaded.target is not None and "target" in known:
         options.setdefault("target", loaded.target)
     write_export(loaded.classifier, out, to, **options)
-    Console(stderr=True, quiet=quiet).print(f"saved as {out}", soft_wrap=True, highlight=False, markup=False)
+    PlainConsole(stderr=True, quiet=quiet).print(f"saved as {out}", soft_wrap=True, highlight=False, markup=False)

@@ -17,6 +17,7 @@ from rich.text import Text
 
 import tanager
 from tanager.cli.classifier import PARAMETER_WORDS, STRUCTURE_WORDS, ClassifierOptions, is_counted, make_classifier
+from tanager.cli.console import PlainConsole
 from tanager.cli.data_files import Reading
 from tanager.cli.evaluation import Score, contenders, evaluate, folds, hold_out, most_frequent_class
 from tanager.cli.options import (
@@ -122,7 +123,7 @@ def fit(
     tanager fit letter.csv --target letter --structure subset --set structure.max_parents=4 --out letter.tanager
     """
     test = _make_test(test_size, cv, no_test)
-    console = Console(stderr=True, quiet=quiet)
+    console = PlainConsole(stderr=True, quiet=quiet)
     options = ClassifierOptions(structure, parameters, epochs, ensemble, tuple(setting or ()), seed, jobs)
     classifier = make_classifier(options)
     check_output(out, data)

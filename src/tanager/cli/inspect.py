@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tanager._options import suggest
+from tanager.cli.console import PlainConsole
 from tanager.cli.errors import InputError
 from tanager.cli.model_rows import LoadedModel, load_model
 
@@ -38,7 +39,7 @@ def inspect(
     members = getattr(loaded.classifier, "estimators_", [loaded.classifier])
     if member >= len(members):
         raise InputError(f"--member must be from 0 to {len(members) - 1} for {model}, got {member}")
-    console = Console()
+    console = PlainConsole()
     if feature:
         for name in feature:
             _show_feature(members[member], name, console)

@@ -13,6 +13,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
+from tanager.cli.console import PlainConsole
 from tanager.cli.data_files import CHUNK_ROWS, Reading
 from tanager.cli.errors import InputError
 from tanager.cli.model_rows import NO_CLASS, ModelRows, Piece, load_model
@@ -62,7 +63,7 @@ def predict(
 
     tanager predict adult.tanager new.csv | head
     """
-    console = Console(stderr=True, quiet=quiet)
+    console = PlainConsole(stderr=True, quiet=quiet)
     check_prediction_file(out, model, data)
     loaded = load_model(model)
     names = _output_names(loaded.classifier.classes_, keep or [], proba)

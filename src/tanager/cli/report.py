@@ -10,6 +10,7 @@ import pyarrow
 import typer
 from rich.console import Console
 
+from tanager.cli.console import PlainConsole
 from tanager.cli.data_files import Reading
 from tanager.cli.errors import InputError
 from tanager.cli.model_rows import LoadedModel, ModelRows, load_model
@@ -49,7 +50,7 @@ def report(
     """
     from tanager.report import write_report
 
-    console = Console(stderr=True, quiet=quiet)
+    console = PlainConsole(stderr=True, quiet=quiet)
     check_output(out, model, *([] if data is None else [data]))
     loaded = load_model(model)
     X = y = None

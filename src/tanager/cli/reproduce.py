@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tanager.cli.console import PlainConsole
 from tanager.cli.errors import INTERRUPTED
 from tanager.cli.plan import (
     DEFAULT_DATASET,
@@ -222,7 +223,7 @@ def reproduce(
     is_run = not (reports.any or from_published) or runs is not None or bool(extra)
     is_run = is_run or campaign or published or search or resume
     pool: Pool = LocalPool(workers) if scheduler is None else DaskPool(scheduler)
-    progress = Console(stderr=True)
+    progress = PlainConsole(stderr=True)
     try:
         with Store(store, must_exist=not from_published and (resume or not is_run)) as opened:
             if from_published:
@@ -230,7 +231,7 @@ def reproduce(
             n_failed = _run(options, opened, pool, progress, is_local=scheduler is None) if is_run else 0
             if is_run or not reports.any:
                 reports = replace(reports, table=True)
-            _report(options, Results(opened.records()), Console(), reports)
+            _report(options, Results(opened.records()), PlainConsole(), reports)
     except KeyboardInterrupt:
         message = f"interrupted: {store} has the finished runs; tanager reproduce --resume continues from there"
         progress.print(message, soft_wrap=True, highlight=False, markup=False)

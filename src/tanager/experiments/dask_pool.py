@@ -7,6 +7,7 @@ in the folder that ``TANAGER_DATA`` names on their machine, in their cache, or b
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,10 @@ from tanager.experiments.engine import EngineError, Failed, Outcome, read_answer
 from tanager.experiments.spec import RunSpec
 
 _LOGGER = logging.getLogger(__name__)
+_NO_WORKERS_LEFT = (
+    "the cluster at %s has no workers left; %d runs wait for new ones. Ctrl-C ends the waiting, and finished runs stay"
+)
+_SECONDS_BETWEEN_LOOKS = 0.1
 
 
 class DaskPool:
@@ -28,11 +33,13 @@ class DaskPool:
         Address of the scheduler, for instance ``tcp://10.0.0.1:8786``.
     timeout : float
         Seconds to wait for the scheduler to answer.
+    patience : float
+        Seconds without a result after which it looks whether there are workers left.
     """
 
-    def __init__(self, address: str, timeout: float = 15.0) -> None:
+    def __init__(self, address: str, timeout: float = 15.0, patience: float = 10.0) -> None:
         self.address = address
-        self._timeout = timeout
+        self._timeout, self._patience = timeout, patience
 
     def run(self, specs: Sequence[RunSpec]) -> Generator[Outcome]:
         """Yield one outcome for each spec as soon as it is available."""
@@ -43,7 +50,7 @@ class DaskPool:
             keys = {f"tanager-{spec.key}": spec for spec in specs}
             texts = [spec.to_json() for spec in keys.values()]
             futures = client.map(run_task, texts, key=list(keys), pure=False)
-            for future in distributed.as_completed(futures, loop=client.loop):
+            for future in self._completed(distributed, client, futures):
                 spec = keys[future.key]
                 if future.cancelled():
                     raise EngineError(
@@ -56,6 +63,22 @@ class DaskPool:
                 else:
                     yield Failed(spec, f"{type(error).__name__}: {error}")
                 future.release()
+
+    def _completed(self, distributed: Any, client: Any, futures: list[Any]) -> Iterator[Any]:
+        """Yield futures as they are completed; say it when all workers are gone and the runs wait for others."""
+        completed, waited, had_workers = distributed.as_completed(futures, loop=client.loop), 0.0, True
+        while completed.count():
+            if completed.has_ready():
+                waited = 0.0
+                yield next(completed)
+                continue
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            waited += _SECONDS_BETWEEN_LOOKS
+            if waited >= self._patience:
+                waited, has_workers = 0.0, bool(client.scheduler_info()["workers"])
+                if had_workers and not has_workers:
+                    _LOGGER.warning(_NO_WORKERS_LEFT, self.address, completed.count())
+                had_workers = has_workers
 
     def _connect(self, distributed: Any) -> Any:
         try:
