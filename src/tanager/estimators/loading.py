@@ -19,7 +19,9 @@ _TRIAL = (str, float, float)  # name, error and log-loss of a preset that was tr
 _MAX_JOBS = 4096  # a file must not make a prediction start more threads than any machine has use for
 
 
-def load(path: Path | str) -> TANClassifier | TANEnsembleClassifier:
+def load(
+    path: Path | str, *, sha256: str | None = None, key: bytes | None = None
+) -> TANClassifier | TANEnsembleClassifier:
     """Read a classifier that was written with its ``save`` method.
 
     It predicts exactly what the saved one did, to the last bit. Nothing in a file is run, and everything is checked: a
@@ -28,6 +30,10 @@ def load(path: Path | str) -> TANClassifier | TANEnsembleClassifier:
     Parameters
     ----------
     path : path
+    sha256 : str, optional
+        SHA-256 of the file that is expected, as ``sha256sum`` prints it.
+    key : bytes, optional
+        Key that the file must have been signed with; see ``save``.
 
     Returns
     -------
@@ -36,7 +42,8 @@ def load(path: Path | str) -> TANClassifier | TANEnsembleClassifier:
     Raises
     ------
     tanager.files.ModelFileError
-        If the file is not a model file, is damaged, or was written by a newer format; the message says which.
+        If the file is not a model file, is damaged, was written by a newer format, or is not the one that ``sha256`` or
+        ``key`` stand for; the message says which.
     OSError
         If there is no such file, or it may not be read.
 
@@ -50,7 +57,7 @@ def load(path: Path | str) -> TANClassifier | TANEnsembleClassifier:
     >>> load(path)
     TANClassifier(parameters='ml', structure='chow-liu')
     """
-    model = read_model(path)
+    model = read_model(path, sha256, key)
     try:
         if model.kind == "TANClassifier":
             return _classifier(model)

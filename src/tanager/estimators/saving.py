@@ -16,7 +16,7 @@ KINDS = ("TANClassifier", "TANEnsembleClassifier")
 class SavingMixin:
     """Adds `save` to an estimator."""
 
-    def save(self, path: Path | str, metadata: Mapping[str, Any] | None = None) -> None:
+    def save(self, path: Path | str, metadata: Mapping[str, Any] | None = None, *, key: bytes | None = None) -> None:
         """Write the fitted classifier to one file, which `tanager.load` reads.
 
         The file holds plain arrays and JSON, no pickle (docs/model-files.md). It appears only when it is complete; what
@@ -28,6 +28,8 @@ class SavingMixin:
             Any name; ``.tanager`` is a good ending.
         metadata : mapping, optional
             Anything that JSON can hold, for `tanager.files.read_header`.
+        key : bytes, optional
+            Sign the file, so that ``tanager.load(path, key=key)`` refuses any other.
 
         Raises
         ------
@@ -52,7 +54,7 @@ class SavingMixin:
         True
         """
         check_is_fitted(self)
-        write_model(path, _model_of(self, {} if metadata is None else metadata))
+        write_model(path, _model_of(self, {} if metadata is None else metadata), key)
 
 
 def _model_of(estimator: Any, metadata: Mapping[str, Any]) -> Model:

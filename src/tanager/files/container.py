@@ -7,6 +7,7 @@ defect raises a ValueError, which `tanager.files.model_file` turns into a ModelF
 from __future__ import annotations
 
 import hashlib
+import hmac
 import math
 import stat
 import struct
@@ -17,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.files.header import MAX_BYTES, Fields, dump_header, parse_header, shortened
+from tanager.files.signing import SIGNATURE_SIZE, check_digest, check_signature
 from tanager.files.writing import written_whole
 
 VERSION = 2
 MAGIC = b"\x89TANAGER"
-PREAMBLE = struct.Struct("<8sIIQ")  # magic, version, zero, length of the header
+PREAMBLE = struct.Struct("<8sIIQ")  # magic, version, 1 if it is signed and else 0, length of the header
 ALIGNMENT = 64
 DIGEST_SIZE = hashlib.sha256().digest_size
 
@@ -74,8 +76,10 @@ class Arrays:
         return view.astype(view.dtype.newbyteorder("="))
 
 
-def write_container(path: Path | str, document: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a header and arrays; adds the header entry "arrays", which locates them."""
+def write_container(
+    path: Path | str, document: dict[str, Any], arrays: dict[str, NDArray[Any]], key: bytes | None = None
+) -> None:
+    """Write a header and arrays, signed if there is a key; adds the header entry "arrays", which locates them."""
     entries = []
     end = 0
     for name, array in arrays.items():
@@ -85,32 +89,41 @@ def write_container(path: Path | str, document: dict[str, Any], arrays: dict[str
         end = _aligned(end + array.nbytes)
     header = dump_header({**document, "arrays": entries})
     digest = hashlib.sha256()
+    signature = None if key is None else hmac.new(key, digestmod="sha256")
     with written_whole(path) as temporary, temporary.open("wb") as file:
 
         def write(content: bytes | memoryview) -> None:
             digest.update(content)
+            if signature is not None:
+                signature.update(content)
             file.write(content)
 
-        write(PREAMBLE.pack(MAGIC, VERSION, 0, len(header)))
+        write(PREAMBLE.pack(MAGIC, VERSION, int(key is not None), len(header)))
         write(header)
         write(bytes(_aligned(file.tell()) - file.tell()))
         for array in arrays.values():
             write(np.ascontiguousarray(array, _DTYPES[array.dtype.name]).tobytes())
             write(bytes(_aligned(file.tell()) - file.tell()))
-        file.write(digest.digest())
+        write(digest.digest())
+        if signature is not None:
+            file.write(signature.digest())
 
 
-def read_container(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Read header and arrays of a file, and verify its checksum."""
+def read_container(path: Path, sha256: str | None = None, key: bytes | None = None) -> tuple[dict[str, Any], Arrays]:
+    """Read header and arrays of a file, and verify its checksum; with a digest or a key, that it is the right file."""
     size = _file_size(path)
     with path.open("rb") as file:
         content = file.read(size)
-    header_end = PREAMBLE.size + _read_preamble(content, size)
-    data_start, data_end = _aligned(header_end), len(content) - DIGEST_SIZE
+    if sha256 is not None:
+        check_digest(content, sha256)
+    header_size, is_signed = _read_preamble(content, size)
+    header_end, view = PREAMBLE.size + header_size, memoryview(content)
+    if key is not None:
+        check_signature(view, is_signed, key)
+    data_start, data_end = _aligned(header_end), len(content) - DIGEST_SIZE - is_signed * SIGNATURE_SIZE
     if data_start > data_end:
         raise ValueError("the file is cut off")
-    view = memoryview(content)
-    if hashlib.sha256(view[:data_end]).digest() != view[data_end:]:
+    if hashlib.sha256(view[:data_end]).digest() != view[data_end : data_end + DIGEST_SIZE]:
         raise ValueError("the checksum is wrong: the file is damaged or cut off")
     document = parse_header(content[PREAMBLE.size : header_end])
     return document, Arrays(_find_arrays(Fields(document, "the header"), view[data_start:data_end]))
@@ -120,7 +133,7 @@ def read_document(path: Path) -> dict[str, Any]:
     """Read the header alone; the checksum, which covers the whole file, is not verified."""
     size = _file_size(path)
     with path.open("rb") as file:
-        header_size = _read_preamble(file.read(PREAMBLE.size), size)
+        header_size, _ = _read_preamble(file.read(PREAMBLE.size), size)
         return parse_header(file.read(header_size))
 
 
@@ -134,18 +147,18 @@ def _file_size(path: Path) -> int:
     return status.st_size
 
 
-def _read_preamble(content: bytes, file_size: int) -> int:
-    """Check the preamble and return the length of the header."""
+def _read_preamble(content: bytes, file_size: int) -> tuple[int, bool]:
+    """Check the preamble and return the length of the header, and whether the file is signed."""
     if content[: len(MAGIC)] != MAGIC:
         raise ValueError("this is not a tanager model file")
     if len(content) < PREAMBLE.size:
         raise ValueError("the file is cut off")
-    _, version, zero, header_size = PREAMBLE.unpack_from(content)
+    _, version, is_signed, header_size = PREAMBLE.unpack_from(content)
     if version > VERSION:
         raise ValueError(
             f"the file was written in format {version}, and this tanager reads format {VERSION}: upgrade tanager"
         )
-    if version < 1 or zero != 0:
+    if version < 1 or is_signed not in (0, 1):
         raise ValueError("the preamble is damaged")
     if version < VERSION:
         raise ValueError(
@@ -156,7 +169,7 @@ def _read_preamble(content: bytes, file_size: int) -> int:
         raise ValueError(f"the header has {header_size:,} bytes, and at most {MAX_BYTES:,} are allowed")
     if PREAMBLE.size + header_size + DIGEST_SIZE > file_size:
         raise ValueError("the file is cut off")
-    return int(header_size)
+    return int(header_size), bool(is_signed)
 
 
 def _find_arrays(header: Fields, data: memoryview) -> dict[str, NDArray[Any]]:

@@ -23,6 +23,7 @@ from tanager.files.container import Arrays, read_container, read_document, write
 from tanager.files.header import Fields, shortened
 from tanager.files.networks import Member, pack_findings, pack_network, unpack_findings, unpack_network
 from tanager.files.options import pack_options, unpack_options
+from tanager.files.signing import check_key
 from tanager.files.values import ELEMENTS, array_of, check_distinct, pack_values, unpack_values
 from tanager.learning import Findings
 
@@ -91,17 +92,19 @@ class Model:
     fingerprint: Fingerprint | None = None
 
 
-def write_model(path: Path | str, model: Model) -> None:
+def write_model(path: Path | str, model: Model, key: bytes | None = None) -> None:
     """Write a model file completely or not at all."""
+    key = check_key(key)
     with _named(path):
         document, arrays = _pack(model)
-        write_container(path, document, arrays)
+        write_container(path, document, arrays, key)
 
 
-def read_model(path: Path | str) -> Model:
+def read_model(path: Path | str, sha256: str | None = None, key: bytes | None = None) -> Model:
     """Read and check a model file; any defect raises a ModelFileError."""
+    key = check_key(key)
     with _named(path):
-        document, arrays = read_container(Path(path))
+        document, arrays = read_container(Path(path), sha256, key)
         model = _unpack(Fields(document, "the header"), arrays)
         if arrays.names:
             raise ValueError(f"there is an array {shortened(min(arrays.names))} that nothing uses")
