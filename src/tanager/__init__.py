@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tanager._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tanager.estimators import MDLPDiscretizer, TANClassifier, TANEnsembleClassifier, load
+    from tanager.estimators import MDLPDiscretizer, TableCleaner, TANClassifier, TANEnsembleClassifier, load
     from tanager.experiments import paper_settings
     from tanager.learning import (
         AllPredecessors,
@@ -40,7 +40,9 @@ __version__ = "0.1.0"
 
 # Names are imported when they are asked for, so that `tanager --help` does not wait for scikit-learn.
 _HOMES = {
-    **dict.fromkeys(("MDLPDiscretizer", "TANClassifier", "TANEnsembleClassifier", "load"), "estimators"),
+    **dict.fromkeys(
+        ("MDLPDiscretizer", "TANClassifier", "TANEnsembleClassifier", "TableCleaner", "load"), "estimators"
+    ),
     **dict.fromkeys(
         [
             *("AllPredecessors", "AnnealedSearch", "ChowLiu", "Counts", "CoveringPaths", "DisjointTrees", "Free"),
@@ -85,6 +87,7 @@ __all__ = [
     "Subset",
     "TANClassifier",
     "TANEnsembleClassifier",
+    "TableCleaner",
     "__version__",
     "load",
     "paper_settings",

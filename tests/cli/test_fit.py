@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pyarrow
 import pytest
 from pyarrow import parquet
@@ -17,6 +18,7 @@ from tanager import (
 )
 from tanager.cli.evaluation import folds, hold_out
 from tanager.files import read_header
+from tests.messy_table import make_tables
 
 QUICK = ("--structure=subset", "--epochs=5")
 
@@ -127,22 +129,52 @@ def test_categories_and_dropped_columns(call, csv_file, out):
 
 
 def test_hints(call, csv_file, out):
-    numbers = [*range(58), "NA", "NA"]
     path = csv_file(
-        age=numbers, id=[f"u{n}" for n in range(60)], mark=["x", "?", "z"] * 20, none=[""] * 60, y=["a", "b", ""] * 20
+        age=[*range(58), "NA", "NA"],
+        size=[*range(57), "tall", "small", "tall"],
+        id=[f"u{n}" for n in range(60)],
+        mark=["x", "?", "z"] * 20,
+        none=[""] * 60,
+        y=["a", "b", ""] * 20,
     )
     result = call("fit", path, "--target", "y", "--out", out, *QUICK, "--no-test")
     assert result.exit_code == 0, result.output
     assert "dropped rows without a value in 'y': 20" in result.stderr
-    assert "column 'age' is text because 1 of 40 cells are not numbers; if they mean missing, add --missing 'NA'" in (
-        result.stderr
+    assert "column 'age' read as numbers: '10' is 10; 'na' is missing" in result.stderr
+    assert (
+        "column 'size' is text because 2 of 40 cells are not numbers; if they mean missing, add --missing 'small' "
+        in (result.stderr)
     )
-    assert "column 'id' has 40 distinct values in 40 rows" in result.stderr
-    assert "--drop 'id' removes it" in result.stderr
+    assert "column 'id' left out: all 40 values are different, as those of an identifier" in result.stderr
     assert "'?' is a value of 'mark'; if it means missing, add --missing '?'" in result.stderr
-    assert "column 'none' is empty" in result.stderr
-    again = call("fit", path, "--target", "y", "--out", out, *QUICK, "--no-test", "--missing", "NA")
-    assert "2 numeric columns, 2 categorical columns" in again.stderr
+    assert "column 'none' left out: it is empty" in result.stderr
+    again = call("fit", path, "--target", "y", "--out", out, *QUICK, "--no-test", "--missing", "NA", "--as-is", "id")
+    assert "1 numeric column, 3 categorical columns" in again.stderr
+
+
+def test_a_table_as_people_keep_it(call, tmp_path, out):
+    clean, messy, y = make_tables(900)
+    paths = []
+    for name, frame in (("clean", clean), ("messy", messy)):
+        paths.append(tmp_path / f"{name}.csv")
+        frame.assign(y=y).to_csv(paths[-1], index=False)
+    errors = []
+    for path in paths:
+        model = path.with_suffix(".tanager")
+        result = call("fit", path, "--target", "y", "--out", model, "--cv", 3)
+        assert result.exit_code == 0, result.output
+        errors.append(read_header(model)["metadata"]["errors"][-1]["error"])
+    assert errors[1] <= 1.1 * errors[0]
+    notes = [line for line in result.stderr.splitlines() if line.startswith("note: ")]
+    assert len(notes) == messy.shape[1]
+    assert "column 'fee' read as numbers: 'EUR " in result.stderr
+    predicted = tmp_path / "predicted.csv"
+    assert call("predict", model, paths[1], "--out", predicted).exit_code == 0
+    assert np.mean(pd.read_csv(predicted).iloc[:, 0] == y) > 0.7
+    messy.loc[3, "due"] = "31.02.2024"
+    messy.to_csv(paths[1], index=False)
+    refused = call("predict", model, paths[1], "--out", predicted)
+    assert "column 'due' holds dates, but '31.02.2024' is not one" in refused.stderr
 
 
 def test_whole_numbers_are_classes_and_others_become_text(call, csv_file, out):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -29,7 +29,7 @@ from tanager.cli.options import (
     QuietOption,
     check_output,
 )
-from tanager.cli.training_data import TrainingData, read_training_data
+from tanager.cli.training_data import Columns, TrainingData, read_training_data
 from tanager.estimators import TANClassifier
 from tanager.learning import AUTO
 from tanager.learning.recipes import GIVEN
@@ -50,6 +50,28 @@ def fit(
     ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(help="Ignore this column. Repeatable.", rich_help_panel=_COLUMNS)
+    ] = None,
+    as_is: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as-is",
+            help="Take this column as it is: no reading as numbers or dates, no joined spellings. Repeatable.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        typer.Option(
+            help="Sign before the decimals; the other one separates thousands. Found for each column by default.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    dates: Annotated[
+        Literal["day-first", "month-first"] | None,
+        typer.Option(
+            help="What comes first in dates such as 3/11/2026. Found for each column by default.",
+            rich_help_panel=_COLUMNS,
+        ),
     ] = None,
     test_size: Annotated[
         float | None,
@@ -128,7 +150,9 @@ def fit(
     classifier = make_classifier(options)
     check_output(out, data)
     reading = Reading(delimiter, encoding, not no_header, tuple(missing or ()))
-    training = read_training_data(data, reading, target, categorical or [], drop or [])
+    day_first = None if dates is None else dates == "day-first"
+    said = Columns(tuple(categorical or ()), tuple(drop or ()), tuple(as_is or ()), decimal, day_first)
+    training = read_training_data(data, reading, target, said)
     classifier.set_params(categorical_features=training.categorical)
     _show_columns(training, data, console)
     scores = _test(classifier, training, test, seed, console)
@@ -269,6 +293,7 @@ def _metadata(training: TrainingData, path: Path, reading: Reading, test: _Test,
         "n_rows": len(training.y),
         "columns": [summary.to_dict() for summary in training.summaries],
         "missing": list(reading.missing),
+        "cleaning": [plan.to_dict() for plan in training.plans],
         "test": test.name,
         "errors": [asdict(score) for score in scores],
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -15,6 +15,8 @@ from tanager._options import suggest
 from tanager.cli.cells import as_classes, as_fitted
 from tanager.cli.data_files import CHUNK_ROWS, DataFile, Reading, check_columns, open_data
 from tanager.cli.errors import InputError
+from tanager.data.cleaning import ColumnPlan
+from tanager.data.tidying import tidy_frame
 
 UNKNOWN_CLASS, NO_CLASS = -1, -2
 
@@ -52,6 +54,15 @@ class LoadedModel:
         words = self.metadata.get("missing")
         return tuple(map(str, words)) if isinstance(words, list) else ()
 
+    @property
+    def plans(self) -> list[ColumnPlan]:
+        """What fitting did with the columns of its file; none if the model was not fitted to a file."""
+        plans = self.metadata.get("cleaning")
+        try:
+            return [ColumnPlan.from_dict(plan) for plan in plans] if isinstance(plans, list) else []
+        except ValueError as error:
+            raise InputError(f"{self.path} is damaged: {error}") from None
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -88,6 +99,7 @@ class ModelRows:
     def __init__(self, model: LoadedModel, path: Path, reading: Reading, keep: Sequence[str] = ()) -> None:
         self._model = model
         self._file = open_data(path, replace(reading, missing=(*reading.missing, *model.missing)))
+        self._plans = [plan for plan in model.plans if plan.made]
         self._columns = _find_columns(model, self._file)
         check_columns(keep, self._file)
         self._keep = list(keep)
@@ -102,13 +114,23 @@ class ModelRows:
         wanted = list(dict.fromkeys([*self._columns, *self._keep, *([self.target] if self.target else [])]))
         n_before = 0
         for batch in self._file.pieces(wanted, n_rows):
+            rows = self._tidy(batch)
             cells = [
-                as_fitted(batch.column(name), column, name, n_before)
-                for name, column in zip(self._columns, encoder.columns, strict=True)
+                as_fitted(rows[name], column, name, n_before)
+                for name, column in zip(labels if self._plans else self._columns, encoder.columns, strict=True)
             ]
             truth = None if self.target is None else as_classes(batch.column(self.target), classes)
             yield Piece(pyarrow.table(cells, names=labels), truth, batch.select(self._keep))
             n_before += batch.num_rows
+
+    def _tidy(self, batch: Any) -> dict[str, Any]:
+        """The columns that the model was fitted to, made of those of the file, by name."""
+        frame = pyarrow.Table.from_batches([batch])
+        try:
+            frame = tidy_frame(frame, self._plans) if self._plans else frame
+        except ValueError as error:
+            raise InputError(f"{self._file.path}: {error}") from None
+        return {name: frame.column(name).combine_chunks() for name in frame.column_names}
 
 
 def load_model(path: Path) -> LoadedModel:
@@ -123,7 +145,7 @@ def load_model(path: Path) -> LoadedModel:
 
 def _find_columns(model: LoadedModel, file: DataFile) -> list[str]:
     """The columns of the file that hold the model's features: by name, or by position if the model has no names."""
-    labels = model.classifier.encoder_.feature_labels
+    labels = [plan.name for plan in model.plans if plan.made] or model.classifier.encoder_.feature_labels
     absent = [name for name in labels if name not in file.names]
     if not absent:
         return list(labels)

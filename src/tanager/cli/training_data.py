@@ -15,9 +15,10 @@ from pyarrow import compute, types
 from tanager.cli.cells import class_labels, typed, words_among_numbers
 from tanager.cli.data_files import Reading, check_columns, open_data
 from tanager.cli.errors import InputError
+from tanager.data.cleaning import AS_IS, ColumnPlan
+from tanager.data.tidying import plan_frame, tidy_frame
+from tanager.data.written import MISSING_WORDS
 
-# Words that often mark a missing cell, in lower case.
-_LIKELY_MISSING = ("?", "-", "na", "n/a", "nan", "null", "none", "missing")
 # A numeric target with more distinct values than this is a quantity, not a class.
 _MAX_NUMERIC_CLASSES = 100
 
@@ -62,6 +63,8 @@ class TrainingData:
     summaries : list of ColumnSummary
         The features in order, then the target.
     notes : list of str
+    plans : list of ColumnPlan
+        What was done with each column of the file.
     """
 
     X: Any
@@ -70,24 +73,46 @@ class TrainingData:
     categorical: list[str]
     summaries: list[ColumnSummary]
     notes: list[str] = field(default_factory=list)
+    plans: list[ColumnPlan] = field(default_factory=list)
 
 
-def read_training_data(
-    path: Path, reading: Reading, target: str, categorical: Sequence[str] = (), drop: Sequence[str] = ()
-) -> TrainingData:
+@dataclass(frozen=True)
+class Columns:
+    """What the user says about the columns.
+
+    Attributes
+    ----------
+    categorical, drop, as_is : tuple of str
+        Columns to take as categories, to ignore, and to take as they are.
+    decimal : str or None
+    day_first : bool or None
+        As in `tanager.data.tidying.plan_frame`.
+    """
+
+    categorical: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    as_is: tuple[str, ...] = ()
+    decimal: str | None = None
+    day_first: bool | None = None
+
+
+def read_training_data(path: Path, reading: Reading, target: str, said: Columns | None = None) -> TrainingData:
     """Read a whole data file, give its columns types, and split off the target.
 
-    Rows without a class are dropped, and a note says how many.
+    Rows without a class are dropped, and a note says how many. Text is read as numbers, dates and answers where it is
+    written so (see `tanager.data.cleaning`), and a note says what was done with each such column.
 
     Raises
     ------
     InputError
         If the file cannot be read, a column does not exist, there are no rows, or the target does not hold classes.
     """
+    said = said or Columns()
+    categorical, drop = said.categorical, said.drop
     file = open_data(path, reading)
     if target not in file.names and len(file.notes) and not reading.missing and "--no-header" in file.notes[-1]:
         raise InputError(f"{path} has no column {target!r}; {file.notes[-1]}, and use the names x0, x1, ...")
-    check_columns([target, *categorical, *drop], file)
+    check_columns([target, *categorical, *drop, *said.as_is], file)
     if target in drop:
         raise InputError(f"cannot drop {target!r}: it is the target")
     features = [name for name in file.names if name != target and name not in drop]
@@ -104,19 +129,23 @@ def read_training_data(
         frame = frame.filter(has_class)
         notes.append(f"dropped rows without a value in {target!r}: {n_without}")
     y = _read_target(path, target, frame.column(target), n_rows=frame.num_rows)
-    columns, summaries = {}, []
-    for name in features:
-        raw = frame.column(name)
-        cells = typed(raw, is_category=name in categorical)
-        columns[name] = cells
-        is_category = name in categorical or not _is_numeric(cells.type)
-        summaries.append(_summarise(name, cells, "category" if is_category else "number"))
-        notes += _column_notes(summaries[-1], raw, len(y), is_given=name in categorical)
-        frame = frame.drop_columns([name])
-    notes += _marker_notes(columns)
+    columns = {name: typed(frame.column(name), is_category=name in categorical) for name in features}
+    X = pyarrow.table(columns)
+    del frame
+    as_is = [name for name in features if name in (*categorical, *said.as_is)]
+    plans, found = plan_frame(X, y, decimal=said.decimal, day_first=said.day_first, as_is=as_is)
+    notes += [*found, *_category_notes(plans, columns, len(y), categorical)]
+    if not any(plan.made for plan in plans):
+        raise InputError(f"{path} has no column to learn from: {'; '.join(found)}. --as-is NAME keeps a column")
+    X = tidy_frame(X, plans)
+    summaries = []
+    for name in X.column_names:
+        is_category = name in categorical or not _is_numeric(X.column(name).type)
+        summaries.append(_summarise(name, X.column(name), "category" if is_category else "number"))
+    notes += _marker_notes(X)
     summaries.append(_summarise(target, pyarrow.chunked_array([pyarrow.array(y)]), "target"))
     chosen = [summary.name for summary in summaries if summary.kind == "category"]
-    return TrainingData(pyarrow.table(columns), y, target, chosen, summaries, notes)
+    return TrainingData(X, y, target, chosen, summaries, notes, plans)
 
 
 def _read_target(path: Path, target: str, cells: Any, n_rows: int) -> NDArray[Any]:
@@ -161,36 +190,37 @@ def _summarise(name: str, cells: Any, kind: str) -> ColumnSummary:
     return ColumnSummary(name, kind, n_values, n_missing, values)
 
 
-def _column_notes(summary: ColumnSummary, raw: Any, n_rows: int, is_given: bool) -> list[str]:
-    """Hints about columns that may not be what the user thinks."""
-    name = summary.name
-    if summary.n_missing == n_rows:
-        return [f"column {name!r} is empty"]
-    if summary.kind != "category" or is_given or not types.is_string(raw.type):
-        return []
-    found = words_among_numbers(raw)
-    if found is not None:
-        words, n_cells = found
-        shown = " ".join(f"--missing {word!r}" for word in words)
-        return [
-            f"column {name!r} is text because {n_cells} of {n_rows} cells are not numbers; "
-            f"if they mean missing, add {shown}"
-        ]
-    if summary.n_values * 2 > n_rows > 20:
-        return [
-            f"column {name!r} has {summary.n_values} distinct values in {n_rows} rows, which says little about the "
-            f"class; --drop {name!r} removes it"
-        ]
-    return []
+def _category_notes(
+    plans: Sequence[ColumnPlan], columns: dict[str, Any], n_rows: int, given: Sequence[str]
+) -> list[str]:
+    """Hints about columns of words that may not be what the user thinks."""
+    notes = []
+    for plan in plans:
+        cells = columns[plan.name]
+        if plan.kind != AS_IS or plan.name in given or not types.is_dictionary(cells.type):
+            continue
+        words, n_values = words_among_numbers(cells.cast(pyarrow.string())), len(cells.unique())
+        if words is not None:
+            shown = " ".join(f"--missing {word!r}" for word in words[0])
+            notes.append(
+                f"column {plan.name!r} is text because {words[1]} of {n_rows} cells are not numbers; "
+                f"if they mean missing, add {shown}"
+            )
+        elif n_values * 2 > n_rows > 20:
+            notes.append(
+                f"column {plan.name!r} has {n_values} distinct values in {n_rows} rows, which says little about the "
+                f"class; --drop {plan.name!r} removes it"
+            )
+    return notes
 
 
-def _marker_notes(columns: dict[str, Any]) -> list[str]:
+def _marker_notes(X: Any) -> list[str]:
     """Hints that words like ? may mark missing cells."""
     holders: dict[str, list[str]] = {}
-    for name, cells in columns.items():
+    for name, cells in zip(X.column_names, X.columns, strict=True):
         if types.is_dictionary(cells.type):
             for word in cells.unique().dictionary.to_pylist():
-                if word.lower() in _LIKELY_MISSING:
+                if word.lower() in MISSING_WORDS:
                     holders.setdefault(word, []).append(name)
     return [
         f"{word!r} is a value of {', '.join(map(repr, names))}; if it means missing, add --missing {word!r}"

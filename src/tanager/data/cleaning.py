@@ -6,6 +6,7 @@ identifiers, constants and free text, are left out. Every plan but "as it is" sa
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -28,15 +29,16 @@ from tanager.data.written import (
 _MANY_ROWS = 20  # from here on, a column whose values are all different says nothing about the class
 _LONG_TEXT, _SEVERAL_WORDS = 25, 3  # of free text, on average
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_EPOCH = datetime.datetime(1970, 1, 1)
 _PARTS: dict[str, Callable[[Any], Any]] = {
     "days": lambda time: (time - _EPOCH).days,
     "month": lambda time: time.month,
     "weekday": lambda time: _WEEKDAYS[time.weekday()],
     "hour": lambda time: time.hour,
 }
-_EPOCH = DateStyle().read("1970-01-01")
 
 AS_IS, NUMBER, ANSWER, SPELLING, DATE, LEFT_OUT = "as is", "number", "yes or no", "spelling", "date", "left out"
+_KINDS = (AS_IS, NUMBER, ANSWER, SPELLING, DATE, LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,25 @@ class ColumnPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a model file."""
-        return asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> ColumnPlan:
-        """The plan that `to_dict` described."""
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    def from_dict(cls, values: Any) -> ColumnPlan:
+        """The plan that `to_dict` described; anything else is a ValueError.
+
+        >>> ColumnPlan.from_dict(ColumnPlan("when", DATE, parts=("days",)).to_dict()).made
+        ['when: days']
+        """
+        defaults = asdict(cls(""))
+        is_plan = isinstance(values, dict) and set(values) == set(defaults)
+        for name, default in defaults.items() if is_plan else ():
+            kind = list if isinstance(default, tuple) else type(default)
+            is_plan &= isinstance(values[name], kind)
+            is_plan &= kind is not list or all(isinstance(each, str) for each in values[name])
+        if not is_plan or values["kind"] not in _KINDS or not set(values["parts"]) <= set(_PARTS):
+            raise ValueError(f"this is not the plan of a column: {values!r}")
+        read: dict[str, Any] = {k: tuple(each) if isinstance(each, list) else each for k, each in values.items()}
+        return cls(**read)
 
     @property
     def made(self) -> list[str]:
@@ -169,13 +184,14 @@ def plan_text(
     dates = find_date_style(words, day_first=day_first)
     if dates is not None:
         return _plan_dates(name, dates, words, gone)
-    if len(set(map(_key, words))) == 1:
+    if len(set(map(_key, words))) == 1 and not gone and (codes != MISSING).all():
         return ColumnPlan(name, LEFT_OUT, note=f"left out: its only value is {words[0]!r}")
     if find_yes_or_no(words):
         shown = ", ".join(map(repr, sorted(words)))
         return ColumnPlan(name, ANSWER, missing=gone, note=f"read as yes or no: {shown}{_gone_note(gone)}")
     n_rows = int(counts.sum())
-    if n_rows > _MANY_ROWS and len(words) >= 0.95 * n_rows:
+    n_numbers = sum(map(_is_plain_number, words))
+    if n_rows > _MANY_ROWS and len(words) >= 0.95 * n_rows and n_numbers < 0.5 * len(words):
         return ColumnPlan(name, LEFT_OUT, note=_unique_note(words))
     return _plan_spellings(name, Counter(dict(zip(levels, counts.tolist(), strict=True))), words)
 
@@ -264,11 +280,21 @@ def _plan_spellings(name: str, counts: Counter[str], words: list[str]) -> Column
 
 
 def _number_note(style: NumberStyle, words: list[str], gone: tuple[str, ...]) -> str:
-    if style.is_plain and not gone:
+    odd = [word for word in words if not _is_plain_number(word)]
+    if not odd and not gone:
         return ""
-    example = max(words, key=len)
+    example = max(odd or words, key=len)
     unsure = ", though the decimal sign could be ','" if style.is_ambiguous else ""
     return f"read as numbers: {example!r} is {style.read(example):.10g}{unsure}{_gone_note(gone)}"
+
+
+def _is_plain_number(text: str) -> bool:
+    """Whether Python reads a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _gone_note(gone: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Plans for all columns of a pandas, polars or Arrow frame, and the frame that they make (see `tanager.data.cleaning`)."""
+"""Plans for all columns of a pandas, polars or Arrow frame (see `tanager.data.cleaning`), and the frame they make."""
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ def plan_frame(
     notes : list of str
         One sentence for each column that is not taken as it is, then those about classes.
     """
-    library, texts = _library(X), _as_texts(X)
-    frame = as_frame(texts)
+    frame = as_frame(_as_texts(X))
     if frame.names is None:
         raise TypeError("the columns must have names: pass a frame whose column names are text")
     unknown = [name for name in as_is if name not in frame.names]
@@ -67,9 +66,7 @@ def plan_frame(
         elif levels is None:
             plans.append(plan_numbers(name, values))
         elif all(isinstance(level, str) for level in levels.tolist()):
-            plan = plan_text(name, values, levels.tolist(), decimal=decimal, day_first=day_first)
-            is_word = plan.kind == NUMBER and library.is_time(library.column(X, name))
-            plans.append(ColumnPlan(name) if is_word else plan)
+            plans.append(plan_text(name, values, levels.tolist(), decimal=decimal, day_first=day_first))
         else:
             plans.append(ColumnPlan(name))
     notes = [f"column {plan.name!r} {plan.note}" for plan in plans if plan.note]

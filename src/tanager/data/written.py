@@ -55,11 +55,6 @@ class NumberStyle(NamedTuple):
     unit: str = ""
     is_ambiguous: bool = False
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the numbers are written as Python writes them."""
-        return self == NumberStyle()
-
     def read(self, text: str) -> float | None:
         """The number that a text stands for; None if it is not one in this style.
 
@@ -176,9 +171,9 @@ class DateStyle(NamedTuple):
             month, day = int(part["m"]), int(part["d"])
         else:
             day, month = (int(part["a"]), int(part["b"])) if self.day_first else (int(part["b"]), int(part["a"]))
-        clock = [int(part[unit] or 0) for unit in ("hour", "minute", "second")]
+        hour, minute, second = (int(part[unit] or 0) for unit in ("hour", "minute", "second"))
         try:
-            return datetime.datetime(int(part["y"]), month, day, *clock)
+            return datetime.datetime(int(part["y"]), month, day, hour, minute, second)
         except ValueError:
             return None
 

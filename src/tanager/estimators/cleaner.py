@@ -44,7 +44,8 @@ class TableCleaner(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"price": ["EUR 1.284,68", "EUR 3,50", "n/a"], "paid": ["2026-01-02"] * 2 + ["2026-11-17"]})
+    >>> paid = ["2026-01-02", "2026-01-05", "2026-11-17"]
+    >>> frame = pd.DataFrame({"price": ["EUR 1.284,68", "EUR 3,50", "n/a"], "paid": paid})
     >>> cleaner = TableCleaner().fit(frame)
     >>> cleaner.notes_[0]
     "column 'price' read as numbers: 'EUR 1.284,68' is 1284.68; 'n/a' is missing"
