@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -141,6 +142,17 @@ class TANBase(
         check_class_weight(self.class_weight)
         check_knowledge(self)
         check_random_state(self.random_state)
+
+    def _warn_of_pooled(self, encoded: Encoded) -> None:
+        """Say which columns lost values of their own to a limit that the user did not set."""
+        if self.max_categories != "auto":
+            return
+        for name, values in encoded.encoder.pooled().items():
+            warnings.warn(
+                f"column {name!r} has so many values that its {len(values)} rarest share one code "
+                "(see pooled_categories_); max_categories sets the limit",
+                stacklevel=3,
+            )
 
     def _keep(self, encoded: Encoded, learned: Mapping[str, Any]) -> None:
         """Take over all that a fit has found, at once: what fails or is interrupted before leaves nothing behind."""

@@ -195,6 +195,7 @@ class TANEnsembleClassifier(TANBase):
         choice = choose(recipes, learn, parts_of, calibrate=calibrate, verbose=self.verbose)
         recipe = recipes[choice.name]
         encoded = data.encoded(is_fine=is_fine(recipe))
+        self._warn_of_pooled(encoded)
         learned = recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
         networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
         members = [self._member(encoded, *each) for each in zip(learned, networks, strict=True)]

@@ -273,6 +273,7 @@ class TANClassifier(PlottingMixin, TANBase):
         choice = choose(recipes, learn, parts_of, calibrate=self.calibrate, verbose=self.verbose)
         recipe = recipes[choice.name]
         encoded = data.encoded(is_fine=is_fine(recipe))
+        self._warn_of_pooled(encoded)
         fitted = recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
         (network,), temperature = calibrated([fitted.network], choice, self.calibrate)
         parents = None
