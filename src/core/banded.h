@@ -1,12 +1,14 @@
 // Symmetric positive definite matrices with few diagonals: their factors L D L^T, and solutions of linear equations.
 //
-// A vector has `width` numbers at each of n places, and there is a matrix for each of them, or one for all.
+// A vector has `width` numbers at each of n places, a whole number of lanes, and there is a matrix for each of them or
+// one for all. An equation is a long chain in which every number waits for those before, so several are solved side by
+// side, one in each lane.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
-#include "views.h"
+#include "lanes.h"
 
 namespace tanager {
 
@@ -20,6 +22,8 @@ class BandedMatrix {
           n_matrices_(n_matrices),
           entries_(static_cast<std::size_t>(size * (band_ + 1) * n_matrices)) {}
 
+    Index size() const { return size_; }
+    Index width() const { return width_; }
     Index n_matrices() const { return n_matrices_; }
     Index band() const { return band_; }
 
@@ -51,30 +55,35 @@ class BandedMatrix {
         }
     }
 
-    // Solve for x [n, width] in place, with the factors.
+    // Solve for x [n, width] in place, with the factors; width must be a multiple of W.
+    template <int W>
     void solve(double* x) const {
-        if (n_matrices_ == 1)
-            solve_with(x, [](const double* entry, Index) { return *entry; });
-        else
-            solve_with(x, [](const double* entry, Index c) { return entry[c]; });
+        for (Index c = 0; c < width_; c += W)
+            if (n_matrices_ == 1)
+                solve_lanes<W>(x + c, [&](const double* entry) { return DoubleLanes<W>{} + *entry; });
+            else
+                solve_lanes<W>(x + c, [&](const double* entry) { return load<W>(entry + c); });
     }
 
  private:
-    template <class Of>
-    void solve_with(double* __restrict x, Of&& of) const {
-        const Index row = (band_ + 1) * n_matrices_;
-        for (Index i = 1; i < size_; ++i)
-            for (Index k = std::min(band_, i); k >= 1; --k) {
-                const double* entry = entries_.data() + i * row + k * n_matrices_;
-                for (Index c = 0; c < width_; ++c) x[i * width_ + c] -= of(entry, c) * x[(i - k) * width_ + c];
-            }
-        for (Index i = 0; i < size_; ++i)
-            for (Index c = 0; c < width_; ++c) x[i * width_ + c] *= of(entries_.data() + i * row, c);
-        for (Index i = size_ - 1; i >= 1; --i)
-            for (Index k = std::min(band_, i); k >= 1; --k) {
-                const double* entry = entries_.data() + i * row + k * n_matrices_;
-                for (Index c = 0; c < width_; ++c) x[(i - k) * width_ + c] -= of(entry, c) * x[i * width_ + c];
-            }
+    template <int W, class Of>
+    void solve_lanes(double* x, Of&& of) const {
+        const Index width = width_, row = (band_ + 1) * n_matrices_;
+        for (Index i = 1; i < size_; ++i) {
+            const double* entry = entries_.data() + i * row;
+            auto rest = load<W>(x + i * width);
+            for (Index k = std::min(band_, i); k >= 1; --k)
+                rest -= of(entry + k * n_matrices_) * load<W>(x + (i - k) * width);
+            store<W>(x + i * width, rest);
+        }
+        for (Index i = size_ - 1; i >= 0; --i) {
+            const double* entry = entries_.data() + i * row;
+            auto rest = load<W>(x + i * width) * of(entry);
+            const Index last = std::min(band_, size_ - 1 - i);
+            for (Index k = last; k >= 1; --k)
+                rest -= of(entry + k * (row + n_matrices_)) * load<W>(x + (i + k) * width);
+            store<W>(x + i * width, rest);
+        }
     }
 
     Index size_, band_, width_, n_matrices_;

@@ -37,6 +37,12 @@ struct Penalty {
     double bend;           // on squares of differences of differences along the first
 };
 
+// Tables of one shape whose second derivatives are factorised and solved with side by side, each in lanes of its own.
+struct FactorBlock {
+    std::vector<Index> tables;
+    BandedMatrix matrix;
+};
+
 class Effects {
  public:
     // Columns are [K, N], with every code below its card. Weights of edges are those between values v and v + 1.
@@ -63,23 +69,37 @@ class Effects {
     void add_penalty_curvature(View<const Penalty> penalties, View<double> out) const;
 
     // The second derivative of each table by itself, of the loss with its penalties, as factors; curvature is the
-    // diagonal for the loss alone. Of pairs it is one for all classes, and leaves out what holds lines together.
-    std::vector<BandedMatrix> factors(View<const double> curvature, View<const Penalty> penalties);
+    // diagonal for the loss alone. Of pairs, whose matrices have many diagonals, it is one for all classes.
+    std::vector<FactorBlock> factors(View<const double> curvature, View<const Penalty> penalties);
 
     // Solve equations with these factors for x [n_entries] in place; curvature says those of the bias.
-    void solve(const std::vector<BandedMatrix>& factors, View<const double> curvature, double* x);
+    void solve(const std::vector<FactorBlock>& factors, View<const double> curvature, double* x);
 
  private:
     void take(View<const double> theta);
-    void score_rows(Index lo, Index hi);
-    void sum_table(Index t, View<double> out, std::vector<float>& sums);
-    double penalise(Index t, const Penalty& penalty, const double* theta, double* gradient) const;
+    template <class Finish>
+    void score_rows(Finish&& finish);
+    void sum_rows(View<double> out);
+    void sum_tables(Index first, Index n_tables, View<double> out, std::vector<float>& sums);
+    const std::uint16_t* column_of(const EffectTable& table, Index row) const {
+        return columns_[table.column].data() + row;
+    }
+    const std::uint16_t* other_column_of(const EffectTable& table, Index row) const {
+        return table.other < 0 ? nullptr : columns_[table.other].data() + row;
+    }
+    double penalise(Index t, const Penalty& penalty, const double* theta, double* scratch, double* gradient) const;
+    Index band_of(Index t, const Penalty& penalty) const;
+    void fill_matrix(FactorBlock& block, View<const double> curvature, View<const Penalty> penalties) const;
     template <class Visit>
     void for_each_edge(const EffectTable& table, const Penalty& penalty, Visit&& visit) const;
     template <class Visit>
     void for_each_bend(const EffectTable& table, const Penalty& penalty, Visit&& visit) const;
+    // Call work(lo, hi, member) for a range of the items for each member of the crew.
     template <class Work>
-    void share(Index n_items, Work&& work);
+    void share(Index n_items, Work&& work) {
+        const Index n_members = crew_.size();
+        crew_.run([&](int member) { work(n_items * member / n_members, n_items * (member + 1) / n_members, member); });
+    }
 
     bool is_binary() const { return n_classes_ == 2; }
 
@@ -87,13 +107,18 @@ class Effects {
     Index n_cells_;
     std::vector<std::vector<std::uint16_t>> columns_;
     std::vector<Index> y_;
+    std::vector<float> is_second_;  // with two classes: whether the class is the second
     std::vector<float> weight_;
     std::vector<std::vector<double>> edges_;
     std::vector<EffectTable> tables_;
     std::vector<float> theta_;     // [n_cells + 1, stride]
     std::vector<float> residual_;  // [N, stride]: what gradients are sums of
     std::vector<double> row_loss_;
-    std::vector<std::vector<float>> scratch_;  // of each member of the crew, for the largest table
+    // Scratch of each member of the crew.
+    std::vector<std::vector<float>> sums_;           // of the tables that are summed together
+    std::vector<std::vector<std::int32_t>> places_;  // [T, block]: where the lines of rows start
+    std::vector<std::vector<double>> pulls_;         // twice the largest table
+    std::vector<std::vector<double>> equations_;     // a block's, side by side, [n_cells, width of the matrix]
     Crew crew_;
 };
 

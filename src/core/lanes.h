@@ -36,6 +36,26 @@ inline void store(float* place, Lanes<W> value) {
     std::memcpy(place, &value, sizeof value);
 }
 
+// The same in double precision.
+template <int W>
+struct DoubleLanesOf {
+    typedef double type __attribute__((vector_size(W * sizeof(double))));
+};
+template <int W>
+using DoubleLanes = typename DoubleLanesOf<W>::type;
+
+template <int W>
+inline DoubleLanes<W> load(const double* place) {
+    DoubleLanes<W> value;
+    std::memcpy(&value, place, sizeof value);
+    return value;
+}
+
+template <int W>
+inline void store(double* place, DoubleLanes<W> value) {
+    std::memcpy(place, &value, sizeof value);
+}
+
 // Sum of the lanes, pairwise, in one fixed order.
 template <int W>
 inline float total(Lanes<W> value) {
@@ -43,6 +63,16 @@ inline float total(Lanes<W> value) {
     std::memcpy(parts, &value, sizeof parts);
     for (int step = 1; step < W; step *= 2)
         for (int k = 0; k < W; k += 2 * step) parts[k] += parts[k + step];
+    return parts[0];
+}
+
+// The highest lane.
+template <int W>
+inline float highest_of(Lanes<W> value) {
+    float parts[W];
+    std::memcpy(parts, &value, sizeof parts);
+    for (int step = 1; step < W; step *= 2)
+        for (int k = 0; k < W; k += 2 * step) parts[k] = parts[k] < parts[k + step] ? parts[k + step] : parts[k];
     return parts[0];
 }
 
@@ -114,6 +144,9 @@ inline float exp_of(float x) {
     const auto power = std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
     return (p * (r * r) + r + 1.0f) * power;
 }
+
+// e^x, and nothing below e^-87.
+inline float exp_or_zero(float x) { return x < -87.0f ? 0.0f : exp_of(x); }
 
 // Natural logarithm of a positive normal number: x = 2^n m with m in [sqrt(1/2), sqrt(2)), log(m) = 2 artanh(s).
 inline float log_of(float x) {

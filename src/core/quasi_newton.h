@@ -29,32 +29,42 @@ double sum(Index size, Term&& term) {
 // Steps and changes of the gradient that are remembered, newest last.
 //
 // They are kept in single precision, which halves what has to be read and is more than their use as a guess needs.
+// Equations are linear: what solves them for a change of the gradient is the difference of what solves them for the
+// gradients, so that they are solved once a step.
 template <class Solve>
 class InverseCurvature {
  public:
     // solve(x) replaces x by the solution of equations with the guess.
-    InverseCurvature(Index size, Solve& solve, Index most)
-        : size_(size),
+    InverseCurvature(View<const double> gradient, Solve& solve, Index most)
+        : size_(gradient.size),
           solve_(solve),
           most_(most),
-          steps_(static_cast<std::size_t>(most * size)),
-          changes_(static_cast<std::size_t>(most * size)),
+          steps_(static_cast<std::size_t>(most * size_)),
+          changes_(steps_.size()),
+          solved_changes_(steps_.size()),
           products_(static_cast<std::size_t>(most)),
-          scratch_(static_cast<std::size_t>(size)) {}
+          solved_(gradient.begin(), gradient.end()),
+          next_solved_(static_cast<std::size_t>(size_)) {
+        solve_(solved_.data());
+    }
 
     // Take up the step from one point to the next and the change of the gradient.
     void learn(const double* from, const double* to, const double* gradient_from, const double* gradient_to) {
         const Index size = size_, place = n_learned_ % most_;
-        float *step = steps_.data() + place * size, *change = changes_.data() + place * size;
+        float* __restrict step = steps_.data() + place * size, * __restrict change = changes_.data() + place * size;
+        float* __restrict solved_change = solved_changes_.data() + place * size;
+        std::copy_n(gradient_to, size, next_solved_.begin());
+        solve_(next_solved_.data());
         for (Index k = 0; k < size; ++k) {
             step[k] = static_cast<float>(to[k] - from[k]);
             change[k] = static_cast<float>(gradient_to[k] - gradient_from[k]);
+            solved_change[k] = static_cast<float>(next_solved_[k] - solved_[k]);
         }
+        solved_.swap(next_solved_);
         const double product = sum(size, [&](Index k) { return static_cast<double>(step[k]) * change[k]; });
-        if (!(product > 0.0)) return;  // rounding: the function is convex
-        std::copy_n(change, size, scratch_.begin());
-        solve_(scratch_.data());
-        scale_ = product / sum(size, [&](Index k) { return change[k] * scratch_[k]; });
+        const double square = sum(size, [&](Index k) { return static_cast<double>(change[k]) * solved_change[k]; });
+        if (!(product > 0.0 && square > 0.0)) return;  // rounding: the function is convex
+        scale_ = product / square;
         products_[place] = product;
         ++n_learned_;
     }
@@ -71,8 +81,12 @@ class InverseCurvature {
             for (Index k = 0; k < size; ++k) direction[k] -= share * change[k];
             shares[p] = share;
         }
-        solve_(direction);
-        for (Index k = 0; k < size; ++k) direction[k] *= scale_;
+        for (Index k = 0; k < size; ++k) direction[k] = -scale_ * solved_[k];
+        for (Index p = 0; p < n_kept; ++p) {
+            const float* solved_change = solved_changes_.data() + (n_learned_ - 1 - p) % most_ * size;
+            const double share = scale_ * shares[p];
+            for (Index k = 0; k < size; ++k) direction[k] -= share * solved_change[k];
+        }
         for (Index p = n_kept - 1; p >= 0; --p) {
             const Index place = (n_learned_ - 1 - p) % most_;
             const float *step = steps_.data() + place * size, *change = changes_.data() + place * size;
@@ -87,8 +101,9 @@ class InverseCurvature {
     Solve& solve_;
     Index most_, n_learned_ = 0;
     double scale_ = 1.0;
-    std::vector<float> steps_, changes_;  // [most, size], in turn
-    std::vector<double> products_, scratch_;
+    std::vector<float> steps_, changes_, solved_changes_;  // [most, size], in turn
+    std::vector<double> products_;
+    std::vector<double> solved_, next_solved_;  // what solves the equations for the gradient
 };
 
 struct Minimum {
@@ -105,9 +120,9 @@ Minimum minimise(View<double> x, Solve&& solve, Loss&& loss, Index most_steps, d
     constexpr int most_trials = 20;
     constexpr double enough = 1e-4;
     const auto size = static_cast<std::size_t>(x.size);
-    InverseCurvature inverse(x.size, solve, memory);
     std::vector<double> gradient(size), direction(size), next(size), next_gradient(size);
     double value = loss(View<const double>{x.data, x.size}, View<double>{gradient.data(), x.size});
+    InverseCurvature inverse(View<const double>{gradient.data(), x.size}, solve, memory);
     for (Index n = 0; n < most_steps; ++n) {
         check();
         inverse.direct(gradient.data(), direction.data());
@@ -123,12 +138,12 @@ Minimum minimise(View<double> x, Solve&& solve, Loss&& loss, Index most_steps, d
             length = std::isfinite(best) ? std::clamp(best, 0.1 * length, 0.5 * length) : 0.1 * length;
         }
         if (trial == most_trials) return {value, n, true};  // rounding leaves nothing to gain
-        inverse.learn(x.data, next.data(), gradient.data(), next_gradient.data());
+        const bool is_reached = value - found <= tolerance * std::abs(found);
+        if (!is_reached) inverse.learn(x.data, next.data(), gradient.data(), next_gradient.data());
         std::copy(next.begin(), next.end(), x.data);
         gradient.swap(next_gradient);
-        const double fall = value - found;
         value = found;
-        if (fall <= tolerance * std::abs(value)) return {value, n + 1, true};
+        if (is_reached) return {value, n + 1, true};
     }
     return {value, most_steps, false};
 }

@@ -1,0 +1,204 @@
+// The penalties of effects: their gradient, and the second derivative of each table by itself.
+#include <algorithm>
+#include <iterator>
+
+#include "effects.h"
+#include "lanes.h"
+#include "quasi_newton.h"
+
+namespace tanager {
+
+namespace {
+
+constexpr double least_curvature = 1e-3;  // of cells that no row has
+constexpr Index most_lanes = 8;
+
+// Add the gradient of half the sum over k of strength(k) (theta[k + step] - theta[k])^2.
+template <class Strength>
+void pull_together(Index size, const double* __restrict theta, Index step, Strength&& strength, double* pull) {
+    for (Index k = 0; k < size; ++k) pull[k] -= strength(k) * (theta[k + step] - theta[k]);
+    for (Index k = 0; k < size; ++k) pull[k + step] += strength(k) * (theta[k + step] - theta[k]);
+}
+
+}  // namespace
+
+// Call visit(place, next, strength) for each pair of neighbouring cells of a table that a penalty holds together.
+template <class Visit>
+void Effects::for_each_edge(const EffectTable& table, const Penalty& penalty, Visit&& visit) const {
+    const auto& along = edges_[table.column];
+    for (Index a = 0; a + 1 < table.card; ++a)
+        if (const double strength = penalty.along * along[a]; strength > 0.0)
+            for (Index b = 0; b < table.card_other; ++b)
+                visit(a * table.card_other + b, (a + 1) * table.card_other + b, strength);
+    if (table.other < 0) return;
+    const auto& across = edges_[table.other];
+    for (Index b = 0; b + 1 < table.card_other; ++b)
+        if (const double strength = penalty.across * across[b]; strength > 0.0)
+            for (Index a = 0; a < table.card; ++a)
+                visit(a * table.card_other + b, a * table.card_other + b + 1, strength);
+}
+
+// Call visit(place, step, strength) for each three cells in a row along the first index, a step apart.
+template <class Visit>
+void Effects::for_each_bend(const EffectTable& table, const Penalty& penalty, Visit&& visit) const {
+    const auto& edges = edges_[table.column];
+    for (Index a = 0; a + 2 < table.card; ++a)
+        if (const double strength = penalty.bend * edges[a] * edges[a + 1]; strength > 0.0)
+            for (Index b = 0; b < table.card_other; ++b) visit(a * table.card_other + b, table.card_other, strength);
+}
+
+// Half the penalty's quadratic form; its gradient, by which theta gives the form, is added.
+//
+// Lines of cells are differenced as a whole, which vectorises also where a cell has one entry.
+double Effects::penalise(Index t, const Penalty& penalty, const double* theta, double* scratch,
+                         double* gradient) const {
+    const EffectTable& table = tables_[t];
+    const Index n_line = table.card_other * width_, size = table.card * n_line;
+    double *pull = scratch, *strength = scratch + size;
+    for (Index k = 0; k < size; ++k) pull[k] = penalty.ridge * theta[k];
+    const auto& along = edges_[table.column];
+    for (Index a = 0; a + 1 < table.card; ++a)
+        if (const double held = penalty.along * along[a]; held > 0.0)
+            pull_together(n_line, theta + a * n_line, n_line, [&](Index) { return held; }, pull + a * n_line);
+    if (table.other >= 0 && penalty.across > 0.0) {
+        for (Index k = 0; k + width_ < n_line; ++k) strength[k] = penalty.across * edges_[table.other][k / width_];
+        for (Index a = 0; a < table.card; ++a)
+            pull_together(
+                n_line - width_, theta + a * n_line, width_, [&](Index k) { return strength[k]; }, pull + a * n_line);
+    }
+    for_each_bend(table, penalty, [&](Index place, Index step, double held) {
+        for (Index c = 0; c < width_; ++c) {
+            const Index k = place * width_ + c, next = k + step * width_, last = next + step * width_;
+            const double bend = held * (theta[last] - 2.0 * theta[next] + theta[k]);
+            pull[k] += bend;
+            pull[next] -= 2.0 * bend;
+            pull[last] += bend;
+        }
+    });
+    for (Index k = 0; k < size; ++k) gradient[k] += pull[k];
+    return sum(size, [&](Index k) { return theta[k] * pull[k]; }) / 2.0;
+}
+
+void Effects::add_penalty_curvature(View<const Penalty> penalties, View<double> out) const {
+    for (Index t = 0; t < n_tables(); ++t) {
+        double* of_table = out.data + tables_[t].first_cell * width_;
+        for (Index k = 0; k < tables_[t].n_cells() * width_; ++k) of_table[k] += penalties[t].ridge;
+        for_each_edge(tables_[t], penalties[t], [&](Index place, Index next, double strength) {
+            for (Index c = 0; c < width_; ++c) {
+                of_table[next * width_ + c] += strength;
+                of_table[place * width_ + c] += strength;
+            }
+        });
+        for_each_bend(tables_[t], penalties[t], [&](Index place, Index step, double strength) {
+            for (Index c = 0; c < width_; ++c) {
+                of_table[place * width_ + c] += strength;
+                of_table[(place + step) * width_ + c] += 4.0 * strength;
+                of_table[(place + 2 * step) * width_ + c] += strength;
+            }
+        });
+    }
+}
+
+// How far cells of a table are apart that its penalty holds together.
+Index Effects::band_of(Index t, const Penalty& penalty) const {
+    const EffectTable& table = tables_[t];
+    const Index along = (penalty.bend > 0.0 ? 2 : penalty.along > 0.0 ? 1 : 0) * table.card_other;
+    return std::max(along, Index{table.other >= 0 && penalty.across > 0.0});
+}
+
+std::vector<FactorBlock> Effects::factors(View<const double> curvature, View<const Penalty> penalties) {
+    std::vector<FactorBlock> blocks;
+    // With several classes a table fills lanes by itself; with two, tables of one shape share them.
+    const Index most_tables = width_ == 1 ? most_lanes : 1;
+    for (Index t = 0; t < n_tables(); ++t) {
+        const EffectTable& table = tables_[t];
+        const Index band = band_of(t, penalties[t]);
+        const auto is_alike = [&](const FactorBlock& block) {
+            const Index first = block.tables[0];
+            return std::ssize(block.tables) < most_tables && tables_[first].card == table.card &&
+                   tables_[first].card_other == table.card_other && band_of(first, penalties[first]) == band;
+        };
+        const auto found = std::find_if(blocks.begin(), blocks.end(), is_alike);
+        if (found != blocks.end()) {
+            found->tables.push_back(t);
+            continue;
+        }
+        const Index width = width_ == 1 ? most_lanes : stride_;
+        const bool is_for_all = table.other >= 0 && width_ > 1;
+        blocks.push_back({{t}, BandedMatrix(table.n_cells(), band, width, is_for_all ? 1 : width)});
+    }
+    std::size_t largest = 0;
+    for (const auto& block : blocks)
+        largest = std::max(largest, static_cast<std::size_t>(block.matrix.size() * block.matrix.width()));
+    equations_.assign(static_cast<std::size_t>(crew_.size()), std::vector<double>(largest));
+    share(std::ssize(blocks), [&](Index lo, Index hi, int) {
+        for (Index b = lo; b < hi; ++b) {
+            fill_matrix(blocks[b], curvature, penalties);
+            blocks[b].matrix.factorise();
+        }
+    });
+    return blocks;
+}
+
+void Effects::fill_matrix(FactorBlock& block, View<const double> curvature, View<const Penalty> penalties) const {
+    BandedMatrix& matrix = block.matrix;
+    const Index n_matrices = matrix.n_matrices();
+    for (Index cell = 0; cell < matrix.size(); ++cell)
+        for (Index m = 0; m < n_matrices; ++m) matrix.at(cell, 0, m) = least_curvature;
+    for (Index place = 0; place < std::ssize(block.tables); ++place) {
+        const Index t = block.tables[place];
+        const EffectTable& table = tables_[t];
+        const double* of_table = curvature.data + table.first_cell * width_;
+        // The matrices of this table: one for all classes, one for each of them, or the one in its lane.
+        const Index first = width_ == 1 ? place : 0, last = width_ == 1 ? place + 1 : n_matrices;
+        const double share = n_matrices == 1 ? 1.0 / static_cast<double>(width_) : 1.0;
+        const auto add = [&](Index i, Index k, double value) {
+            for (Index m = first; m < last; ++m) matrix.at(i, k, m) += value;
+        };
+        for (Index cell = 0; cell < table.n_cells(); ++cell) {
+            for (Index c = 0; c < width_; ++c)
+                matrix.at(cell, 0, n_matrices == 1 ? 0 : first + c) += of_table[cell * width_ + c] * share;
+            add(cell, 0, penalties[t].ridge);
+        }
+        for_each_edge(table, penalties[t], [&](Index one, Index next, double strength) {
+            add(one, 0, strength);
+            add(next, 0, strength);
+            add(next, next - one, -strength);
+        });
+        for_each_bend(table, penalties[t], [&](Index one, Index step, double strength) {
+            const Index next = one + step, after = next + step;
+            add(one, 0, strength);
+            add(next, 0, 4.0 * strength);
+            add(after, 0, strength);
+            add(next, step, -2.0 * strength);
+            add(after, step, -2.0 * strength);
+            add(after, 2 * step, strength);
+        });
+    }
+}
+
+void Effects::solve(const std::vector<FactorBlock>& factors, View<const double> curvature, double* x) {
+    share(std::ssize(factors), [&](Index lo, Index hi, int member) {
+        double* lanes = equations_[member].data();
+        for (Index b = lo; b < hi; ++b) {
+            const FactorBlock& block = factors[b];
+            const Index width = block.matrix.width(), n_cells = block.matrix.size();
+            std::fill_n(lanes, n_cells * width, 0.0);
+            const auto for_each_entry = [&](auto&& visit) {
+                for (Index place = 0; place < std::ssize(block.tables); ++place) {
+                    double* of_table = x + tables_[block.tables[place]].first_cell * width_;
+                    for (Index cell = 0; cell < n_cells; ++cell)
+                        for (Index c = 0; c < width_; ++c)
+                            visit(of_table[cell * width_ + c], lanes[cell * width + place + c]);
+                }
+            };
+            for_each_entry([](double& entry, double& lane) { lane = entry; });
+            with_lanes(static_cast<int>(std::min(width, most_lanes)),
+                       [&](auto n_lanes) { block.matrix.template solve<n_lanes()>(lanes); });
+            for_each_entry([](double& entry, double& lane) { entry = lane; });
+        }
+    });
+    for (Index k = n_cells_ * width_; k < (n_cells_ + 1) * width_; ++k) x[k] /= curvature[k] + least_curvature;
+}
+
+}  // namespace tanager

@@ -1,0 +1,69 @@
+// How much a table of each pair of columns would add to scores (see effects.h).
+#include <algorithm>
+
+#include "effects.h"
+#include "lanes.h"
+
+namespace tanager {
+
+namespace {
+
+// Residuals and curvatures of each row side by side, in whole lanes.
+struct Slopes {
+    Index width, stride;
+    std::vector<float> lines;  // [N, stride]: residuals [width], curvatures [width], zeros
+
+    Slopes(Matrix<const float> residual, Matrix<const float> curvature)
+        : width(residual.columns),
+          stride(padded(2 * width, lanes_for(2 * width))),
+          lines(static_cast<std::size_t>(residual.rows * stride)) {
+        for (Index r = 0; r < residual.rows; ++r) {
+            std::copy_n(residual.row(r), width, lines.data() + r * stride);
+            std::copy_n(curvature.row(r), width, lines.data() + r * stride + width);
+        }
+    }
+};
+
+double gain_of(const Slopes& slopes, const float* sums, Index n_cells, double ridge) {
+    double gain = 0.0;
+    for (Index cell = 0; cell < n_cells; ++cell, sums += slopes.stride)
+        for (Index c = 0; c < slopes.width; ++c) {
+            const double g = sums[c], h = sums[slopes.width + c];
+            gain += (g * g - h) / (h + ridge);
+        }
+    return gain / 2.0;
+}
+
+template <int W, class Code>
+void pair_gains_of(Index lo, Index hi, const Code* x, Index n_rows, View<const Index> cards, const Slopes& slopes,
+                   double ridge, Matrix<double> gains) {
+    const Index largest = *std::max_element(cards.begin(), cards.end()), stride = slopes.stride;
+    std::vector<float> sums(static_cast<std::size_t>(largest * largest * stride));
+    for (Index i = lo; i < hi; ++i)
+        for (Index j = 0; j < i; ++j) {
+            const Code *x_i = x + i * n_rows, *x_j = x + j * n_rows;
+            const Index n_cells = cards[i] * cards[j];
+            std::fill_n(sums.begin(), n_cells * stride, 0.0f);
+            const float* line = slopes.lines.data();
+            for (Index r = 0; r < n_rows; ++r, line += stride) {
+                const Index cell = static_cast<Index>(x_i[r]) * cards[j] + static_cast<Index>(x_j[r]);
+                float* of_cell = sums.data() + cell * stride;
+                for (Index c = 0; c < stride; c += W) store<W>(of_cell + c, load<W>(of_cell + c) + load<W>(line + c));
+            }
+            gains(i, j) = gain_of(slopes, sums.data(), n_cells, ridge);
+            gains(j, i) = gains(i, j);
+        }
+}
+
+}  // namespace
+
+void pair_gains(Index lo, Index hi, const Codes& columns, View<const Index> cards, Matrix<const float> residual,
+                Matrix<const float> curvature, double ridge, Matrix<double> gains) {
+    const Slopes slopes(residual, curvature);
+    with_codes(columns, [&](const auto* x) {
+        with_lanes(lanes_for(2 * slopes.width),
+                   [&](auto lanes) { pair_gains_of<lanes()>(lo, hi, x, residual.rows, cards, slopes, ridge, gains); });
+    });
+}
+
+}  // namespace tanager
