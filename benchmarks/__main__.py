@@ -19,6 +19,8 @@ from benchmarks.page import DOCS, write_page
 from benchmarks.records import Section
 
 SECTIONS = (
+    "start",
+    "fits",
     "steps",
     "letter",
     "threads",
@@ -29,7 +31,7 @@ SECTIONS = (
     "discretise",
     "memory",
     "words",
-    "start",
+    "sizes",
 )
 
 

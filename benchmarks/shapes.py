@@ -61,6 +61,9 @@ SHAPES = {
     ),
 }
 
+# As `MDLPDiscretizer` cuts scikit-learn's breast_cancer, with the batches of a default fit.
+SMALL_SHAPES = {"breast_cancer": Shape(569, 16, 2, _cards("424423443141441333224344243432"))}
+
 
 def random_codes(shape: Shape, seed: int) -> np.ndarray:
     """Draw uniform codes.

@@ -23,6 +23,7 @@ class BandedMatrix {
           entries_(static_cast<std::size_t>(size * (band_ + 1) * n_matrices)) {}
 
     Index size() const { return size_; }
+    Index band() const { return band_; }
     Index width() const { return width_; }
     Index n_matrices() const { return n_matrices_; }
     Index band() const { return band_; }

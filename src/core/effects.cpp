@@ -250,8 +250,14 @@ void Effects::sum_rows(View<double> out) {
             sum_tables(t, std::min(tables_at_once(stride_), hi - t), out, sums_[member]);
     });
     double* of_bias = out.data + n_cells_ * width_;
-    for (Index c = 0; c < width_; ++c)
-        of_bias[c] = sum(n_rows(), [&](Index r) { return static_cast<double>(residual_[r * stride_ + c]); });
+    std::fill_n(of_bias, width_, 0.0);
+    if (n_tables() > 0) {  // every row is in one cell of the first table
+        for (Index cell = 0; cell < tables_[0].n_cells(); ++cell)
+            for (Index c = 0; c < width_; ++c) of_bias[c] += out[cell * width_ + c];
+        return;
+    }
+    for (Index r = 0; r < n_rows(); ++r)
+        for (Index c = 0; c < width_; ++c) of_bias[c] += static_cast<double>(residual_[r * stride_ + c]);
 }
 
 double Effects::loss(View<const double> theta, View<const Penalty> penalties, View<double> gradient) {
@@ -264,7 +270,7 @@ double Effects::loss(View<const double> theta, View<const Penalty> penalties, Vi
                 continue;
             }
             line[y_[r]] -= 1.0f;
-            for (Index c = 0; c < width_; ++c) line[c] *= weight_[r];
+            for (Index c = 0; c < stride_; ++c) line[c] *= weight_[r];
         }
     });
     sum_rows(gradient);

@@ -69,7 +69,7 @@ class Effects {
     void add_penalty_curvature(View<const Penalty> penalties, View<double> out) const;
 
     // The second derivative of each table by itself, of the loss with its penalties, as factors; curvature is the
-    // diagonal for the loss alone. Of pairs, whose matrices have many diagonals, it is one for all classes.
+    // diagonal for the loss alone. Of pairs it is one for all classes, and may leave out what holds lines together.
     std::vector<FactorBlock> factors(View<const double> curvature, View<const Penalty> penalties);
 
     // Solve equations with these factors for x [n_entries] in place; curvature says those of the bias.
