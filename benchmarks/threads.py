@@ -62,9 +62,7 @@ def run(*, tiny: bool = False) -> Section:
     return Section("Threads", rows, notes, missing=missing)
 
 
-def _compare(
-    name: str, fold: Fold, size: int, epochs: int, target: Target | None, *, rounds: int
-) -> tuple[Row, str]:
+def _compare(name: str, fold: Fold, size: int, epochs: int, target: Target | None, *, rounds: int) -> tuple[Row, str]:
     """Two threads against one on one data set, and how much of the work the threads shared."""
     models: dict[str, TANClassifier] = {}
 

@@ -26,7 +26,6 @@ class BandedMatrix {
     Index band() const { return band_; }
     Index width() const { return width_; }
     Index n_matrices() const { return n_matrices_; }
-    Index band() const { return band_; }
 
     // The entry of matrix m in row i and column i - k; k = 0 is the diagonal.
     double& at(Index i, Index k, Index m) { return entries_[(i * (band_ + 1) + k) * n_matrices_ + m]; }

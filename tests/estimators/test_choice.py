@@ -134,6 +134,7 @@ def test_weights_are_repeated_rows(iris, monkeypatch, kind, data):
     else:
         X, y = rng.integers(0, 4, (2000, 5)), rng.integers(0, 3, 2000)
         X[:, 1] = (X[:, 0] + y) % 4
+        y[::10] = (y[::10] + 1) % 3  # without errors nothing is tried beside the first preset
     weight = rng.integers(0, 4, len(y))
     rows = np.repeat(np.arange(len(y)), weight)
     weighted = both()[kind].fit(X, y, sample_weight=weight)

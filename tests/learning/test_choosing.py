@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tanager import TANClassifier, TANEnsembleClassifier
+from tanager import GradientDescent, TANClassifier, TANEnsembleClassifier
 from tanager.learning import NO_CHOICE, Choice, Context, Recipe, Rows, calibrated, choose, hold_out
 from tanager.learning.choosing import try_recipes
 from tanager.structure import ParentSets
@@ -155,6 +155,65 @@ def test_trials_come_one_by_one():
     trials = try_recipes(RECIPES, learn_nothing(dict.fromkeys("abc", 0.2), calls), lambda _: parts)
     assert next(trials).name == "a"
     assert len(calls) == 3
+
+
+# What has no chance is not learned to the end.
+
+
+def test_nothing_is_tried_beside_a_recipe_without_errors():
+    calls = []
+    parts = parts_of_known_class()
+
+    def learn(recipe, kept):
+        calls.append(recipe)
+        return lambda codes: np.where(codes[:, :1] == [[0, 1]], 50.0, -50.0)
+
+    right = [(kept, held._replace(y=held.codes[:, 0].astype(np.int64))) for kept, held in parts]
+    choice = choose(RECIPES, learn, lambda _: right, calibrate="auto")
+    assert [trial.name for trial in choice.trials] == ["a"]
+    assert calls == ["a"] * 3
+
+
+def learn_and_watch(errors, of_middle, ended):
+    """Like `learn_nothing`, with other errors in the middle of the training; keeps the recipes that came to its end."""
+
+    def learn(recipe, kept):
+        if kept.watch is not None:
+            kept.watch(learn_nothing(of_middle)(recipe, kept))
+        ended.append(recipe)
+        return learn_nothing(errors)(recipe, kept)
+
+    return learn
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_recipe_that_is_far_behind_in_the_middle_ends_there(n_threads):
+    ended = []
+    parts = [(kept.with_options(n_threads=n_threads), held) for kept, held in parts_of_known_class()[:1]]
+    learn = learn_and_watch({"a": 0.2, "b": 0.15, "c": 0.1}, {"b": 0.22, "c": 0.5}, ended)
+    choice = choose(RECIPES, learn, lambda _: parts, calibrate="auto")
+    assert sorted(ended) == ["a", "b"]
+    assert [trial.name for trial in choice.trials] == ["a", "b", "c"]
+    assert [trial.error for trial in choice.trials] == pytest.approx([0.2, 0.15, 0.5], abs=0.03)
+    assert choice.name == "b"
+
+
+def test_of_several_parts_all_are_learned_to_the_end():
+    ended = []
+    learn = learn_and_watch({"a": 0.2, "b": 0.15, "c": 0.1}, {"b": 0.5, "c": 0.5}, ended)
+    assert choose(RECIPES, learn, lambda _: parts_of_known_class(), calibrate="auto").name == "c"
+    assert len(ended) == 9
+
+
+def test_training_shows_what_it_has_learned_after_a_quarter():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    codes = np.stack([y, rng.integers(0, 2, 200)], 1).astype(np.uint8)
+    shown = []
+    context = Context(make_rows(codes, y), watch=lambda log_joint: shown.append(log_joint(codes)))
+    Recipe("free", GradientDescent(epochs=8)).learn(context, 0)
+    assert [scores.shape for scores in shown] == [(200, 2)]
+    assert (shown[0].argmax(axis=1) == y).all()
 
 
 # Whether held-out errors are those of new rows.

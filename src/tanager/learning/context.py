@@ -177,6 +177,9 @@ class Context:
         Edges that structures must not have, or must have.
     directions : int64 array of shape (D,), optional
         1 where the log-odds of the second of two classes must rise with a feature, -1 where they must fall.
+    watch : callable, optional
+        Called after a quarter of a gradient training with the log-joint that was learned until then, a function of
+        codes; it may raise an error to end the training.
 
     Examples
     --------
@@ -192,6 +195,7 @@ class Context:
     verbose: int = 0
     rules: EdgeRules | None = None
     directions: NDArray[np.int64] | None = None
+    watch: Callable[[Callable[[IntArray], FloatArray]], None] | None = None
     _answers: _Answers = field(default_factory=_Answers, repr=False, compare=False)
     _cancelled: Event = field(default_factory=Event, repr=False, compare=False)
 
@@ -200,9 +204,9 @@ class Context:
         """Number of features."""
         return len(self.rows.cards)
 
-    def with_options(self, **options: int) -> Context:
-        """The same rows and answers with another number of threads, or with another verbosity."""
-        return replace(self, **options)  # type: ignore[arg-type]
+    def with_options(self, **options: Any) -> Context:
+        """The same rows and answers with another number of threads, another verbosity, or a watch."""
+        return replace(self, **options)
 
     def part(self, rows: Rows) -> Context:
         """Some of the rows, with what is known beforehand, to be worked on by one thread."""

@@ -115,7 +115,8 @@ class SampledStructures(Options):
     def structures(self, parameters: Any, context: Context, seeds: Sequence[int]) -> list[Structure]:
         """Learn one network and draw structures from its parent distribution."""
         rng = np.random.default_rng(seeds[0])
-        learned = Recipe(self.structure, parameters).learn(context, derived_seed(seeds[0])).distribution
+        alone = context.with_options(watch=None)
+        learned = Recipe(self.structure, parameters).learn(alone, derived_seed(seeds[0])).distribution
         has_forests = as_structure(self.structure).forest is not None
         return [GivenSpace(draw_structure(learned, has_forests, rng)) for _ in seeds]
 
@@ -272,7 +273,7 @@ class EnsembleRecipe(Options):
                 for each in fitted:
                     context.rules.check(each.network.extra_parents)
         else:
-            alone = context.with_options(n_threads=1)
+            alone = context.with_options(n_threads=1, watch=None)
             recipes = context.map(lambda plan: plan[0].tuned(alone, plan[1]), zip(recipes, seeds, strict=True))
             fitted = context.map(lambda plan: plan[0].learn(alone, plan[1]), zip(recipes, seeds, strict=True))
         return [Learned(*each) for each in zip(recipes, member_seeds, fitted, strict=True)]

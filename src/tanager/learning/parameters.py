@@ -13,6 +13,7 @@ from dataclasses import field, fields
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager._options import NotKept, Options, ShortNames, check_choice, check_count, check_number, check_pair
 from tanager._threads import Crew
@@ -25,6 +26,7 @@ from tanager.model import (
     Layout,
     Network,
     ParentDistribution,
+    average_networks,
     back_off,
     check_memory,
     class_log_prior,
@@ -62,6 +64,8 @@ _SMALLEST_BATCH, _LARGEST_BATCH = 16, 1000
 _BATCHES_PER_EPOCH = 40
 _FEWEST_EPOCHS, _MOST_EPOCHS = 10, 500
 _FEWEST_STEPS, _MOST_STEPS, _STEPS_PER_ROOT = 300, 2000, 50
+
+_WATCHED_SHARE = 0.25  # of the epochs, after which a watch is called
 
 
 class Fitted(NamedTuple):
@@ -383,21 +387,21 @@ class GradientDescent(ParameterOptions):
             context.check()
             if bar is not None:
                 bar(state)
+            if context.watch is not None and state.epoch == max(1, round(_WATCHED_SHARE * settings.epochs)):
+                context.watch(average_networks(_networks_so_far(state, layout, forest)).log_joint)
 
         state = initial_state(layout, noise, phi, start)
         train(state, layout, problem, loss, settings, noise, on_epoch=on_epoch, **run)
         distribution = structure_of(state, layout)
-        chosen = distribution.most_probable()
-        if forest is not None:
-            chosen = maximum_arborescence(layout.parent_sets, distribution.log_probabilities)
+        chosen = _best_structure(distribution, forest)
         if forest == "project":
             keep_structure(state, chosen)
             train(state, layout, problem, loss, settings.for_refit(), noise, on_epoch=context.check, **run)
-        learned = (layout, state.theta.value, state.prior.value)
+        networks = _networks(state, layout, chosen)
         if layout.n_members == 1:
-            return [Fitted(Network.from_arena(*learned, chosen), distribution, state.history, state.path)]
+            return [Fitted(networks[0], distribution, state.history, state.path)]
         # Snapshots are of all members' candidates together, and are not kept.
-        members = zip(split_networks(*learned, chosen), split_distribution(distribution, layout.n_members), strict=True)
+        members = zip(networks, split_distribution(distribution, layout.n_members), strict=True)
         return [Fitted(*member, state.history, ParentPath()) for member in members]
 
     def _settings(self, forest: Forest | None) -> TrainingSettings:
@@ -420,6 +424,23 @@ class GradientDescent(ParameterOptions):
         for regulariser in self.all_regularisers():
             layout, phi = regulariser.extend(layout, phi)
         return layout, phi
+
+
+def _best_structure(distribution: ParentDistribution, forest: Forest | None) -> NDArray[np.int64]:
+    """The most probable candidate of each feature, or those of the most probable forest."""
+    if forest is None:
+        return distribution.most_probable()
+    return maximum_arborescence(distribution.parent_sets, distribution.log_probabilities)
+
+
+def _networks(state: TrainState, layout: Layout, chosen: NDArray[np.int64]) -> list[Network]:
+    """The network of each member."""
+    return split_networks(layout, state.theta.value, state.prior.value, chosen)
+
+
+def _networks_so_far(state: TrainState, layout: Layout, forest: Forest | None) -> list[Network]:
+    """The networks that training would end with now."""
+    return _networks(state, layout, _best_structure(structure_of(state, layout), forest))
 
 
 def _check_regularisers(regularisers: Any) -> None:
