@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tanager.experiments.grids import paper_grid, sample_grid
+from tanager.experiments.grids import best_published, paper_grid, sample_grid
 from tanager.experiments.selection import Point, Results
 from tanager.report.findings import Comparison, compare, describe
 from tanager.report.paper_figures import Series, paper_figures
@@ -35,6 +35,13 @@ def test_hulls_are_compared_where_both_are():
     errors = np.full(40, 9.0)
     assert compare(series(errors), series(errors + 1)).hull == 1.0
     assert compare(series(errors + 1), series(errors)).hull == 0.0
+
+
+def test_hulls_without_a_common_range_are_not_compared():
+    def at(*lams):
+        return Series("", [Point(replace(SUBSET[0], lam=lam), 9.0) for lam in lams], 0)
+
+    assert compare(at(10.0, 20.0), at(100.0, 200.0)).hull is None
 
 
 @pytest.mark.parametrize(
@@ -90,3 +97,11 @@ def test_parent_subsets():
     text = sentence(records, "parent-subsets-letter")
     assert "K = 8 has the lower error than K = 2 in 100%" in text
     assert "With K = 2: the median error is lowest for subset 0, K = 2" in text
+
+
+def test_configurations_that_were_selected_do_not_count():
+    records = drawn("letter", "chow-liu", 20, lambda spec: 10.0)
+    records += [invent(spec, 0.01) for spec in best_published("letter", "subset")]
+    assert sentence(records, "compare-letter") == ""
+    records += drawn("letter", "subset", 20, lambda spec: 11.0)
+    assert "than Chow-Liu in 0% of 10 experiments" in sentence(records, "compare-letter")

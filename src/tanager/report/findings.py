@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kruskal
 
+from tanager.experiments.grids import best_published
+from tanager.experiments.selection import Point
 from tanager.report.paper_figures import PaperFigure, Series, lower_hull
 
 _SIGNIFICANT = 0.05
@@ -31,13 +33,14 @@ class Comparison:
         Fraction of the first one's points that have the lower error than the nearest of the other; ties count half.
     n : int
         Number of its points.
-    hull : float
-        Fraction of the common range of log lambda in which the first one's lower hull is the lower one.
+    hull : float or None
+        Fraction of the common range of log lambda in which the first one's lower hull is the lower one; None if they
+        have no range in common.
     """
 
     share: float
     n: int
-    hull: float
+    hull: float | None
 
     @property
     def is_better(self) -> bool | None:
@@ -57,17 +60,29 @@ def compare(first: Series, other: Series) -> Comparison:
 
 
 def describe(figure: PaperFigure) -> str:
-    """A sentence or two on what a figure shows, or nothing if it has too few series to compare."""
-    return _DESCRIPTIONS[figure.kind](figure)
+    """A sentence or two on what a figure shows, or nothing if it has too few series to compare.
+
+    The authors' best configurations do not count, because they were selected by their errors.
+    """
+    series = [replace(part, points=_not_selected(part)) for part in figure.series]
+    return _DESCRIPTIONS[figure.kind](replace(figure, series=[part for part in series if part.points]))
+
+
+def _not_selected(series: Series) -> list[Point]:
+    cells = {(point.spec.dataset, point.spec.method) for point in series.points}
+    best = {spec.experiment for cell in cells for spec in best_published(*cell)}
+    return [point for point in series.points if point.spec.experiment not in best]
 
 
 def _margins(series: Series) -> NDArray[np.float64]:
     return np.log10([(point.spec.lam or 1.0, point.spec.gamma or 1.0) for point in series.points])
 
 
-def _hull_share(first: Series, other: Series) -> float:
+def _hull_share(first: Series, other: Series) -> float | None:
     low = max(first.log_lam.min(), other.log_lam.min())
     high = min(first.log_lam.max(), other.log_lam.max())
+    if low >= high:
+        return None
     at = np.linspace(low, high, 201)
     lines = [np.interp(at, *lower_hull(series.log_lam, series.errors)) for series in (first, other)]
     return float((lines[0] < lines[1]).mean())
@@ -111,6 +126,8 @@ def _steps(claim: str, labels: Sequence[str], n_claimed: int) -> Callable[[Paper
 
 
 def _orderings(figure: PaperFigure) -> str:
+    if not figure.series:
+        return ""
     test = _differ("that some orderings clearly outperform others", figure.series)
     return f"{_capitalised(_spread(figure.series))} {test}"
 
@@ -147,12 +164,12 @@ def _labelled(figure: PaperFigure) -> dict[str, Series]:
 
 def _list(comparisons: Mapping[str, Comparison]) -> str:
     """The shares against several others, in words."""
-    texts = [
-        f"than {name} in {result.share:.0%} of {result.n:,} experiments and the lower hull on {result.hull:.0%} of the "
-        "range"
-        for name, result in comparisons.items()
-    ]
-    return ", ".join(texts)
+    return ", ".join(f"than {name} {_shares(result)}" for name, result in comparisons.items())
+
+
+def _shares(result: Comparison) -> str:
+    text = f"in {result.share:.0%} of {result.n:,} experiments"
+    return text if result.hull is None else f"{text} and the lower hull on {result.hull:.0%} of the range"
 
 
 def _capitalised(text: str) -> str:
