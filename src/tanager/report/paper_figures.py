@@ -172,8 +172,8 @@ def _save(figure: PaperFigure, folder: Path) -> list[Path]:
         _draw(ax, part)
     _limit_errors(ax, np.concatenate([part.errors for part in figure.series]))
     _mark_paper(ax, figure.series)
-    lowest = min(float(part.log_lam.min()) for part in figure.series)
-    ax.set_xlim(np.floor(lowest) - 0.05, 3.05)
+    # The ranges that lambda was drawn from in settings (I) and (II).
+    ax.set_xlim(-0.05 if figure.kind == "compare" else 0.95, 3.05)
     ax.set(title=figure.title, xlabel=r"$\log_{10} \lambda$", ylabel="test error [%]")
     # Below the axes, where it hides no points.
     n_columns = 2 if len(figure.series) in (2, 4) or figure.kind == "parent-subsets" else 3

@@ -153,8 +153,9 @@ def _figures(results: Results, figures: Iterable[Path], folder: Path) -> list[st
     texts = {figure.name: describe(figure) for figure in paper_figures(results)}
     parts = ["## Figures", _FIGURE_TEXT]
     for path in pictures:
-        parts += [f"![{path.stem}]({_relative(path, folder)})", texts.get(path.stem, "")]
-    return [part for part in parts if part]
+        text = texts.get(path.stem) or "Too few runs to compare anything."
+        parts += [f"![{path.stem}]({_relative(path, folder)})", text]
+    return parts
 
 
 def _relative(path: Path, folder: Path) -> str:
