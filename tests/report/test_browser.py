@@ -1,14 +1,16 @@
 """The report in a real browser: what is there, what can be done, and that nothing is asked of the network."""
 
 import html
+import itertools
 import json
+import re
 import shutil
 import time
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
 from tanager import (
     AllPredecessors,
@@ -19,8 +21,11 @@ from tanager import (
     TANClassifier,
     TANEnsembleClassifier,
 )
+from tanager.javascript import classifier_modules
 from tanager.report import write_report
-from tests.fine_bins import fine_classifier
+from tanager.report.evaluation import trace_threshold
+from tanager.report.page import _SCRIPTS, _asset
+from tests.fine_bins import fine_classifier, people
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -135,6 +140,11 @@ def reports(tmp_path_factory):
     search = TANClassifier("subset", GradientDescent(epochs=3), binning="none", random_state=0)
     search.fit(wide, wide[:, 0] % 2)
     write_report(search, folder / "wide.html")
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    y = np.array(["malignant", "benign"])[y]
+    cells = TANClassifier("chow-liu", "ml").fit(X[:300], y[:300])
+    naive = TANClassifier("none", "ml").fit(X[:300], y[:300])
+    write_report(cells, folder / "cells.html", X[300:], y[300:], against=naive)
     return folder
 
 
@@ -142,12 +152,16 @@ def test_all_parts_are_there(browser, reports):
     browser.open(reports / "iris.html")
     headings = browser.run("return [...document.querySelectorAll('h2')].map((h) => h.textContent)")
     assert headings == [
-        "Summary",
+        "How good it is",
+        "What if?",
         "The network",
+        "What the features say",
+        "Single rows",
+        "Predictions",
+        "The columns of the data",
         "How the structure was found",
         "Learning curves",
-        "Predictions",
-        "What the features say",
+        "Model card",
     ]
     assert browser.count("#network-view .node") == 5
     assert browser.count("#table-charts .js-plotly-plot") == 3
@@ -158,6 +172,8 @@ def test_all_parts_are_there(browser, reports):
         "confusion",
         "calibration",
         "weights-chart",
+        "feature-frequencies",
+        "feature-contributions",
         "path-lines",
     ):
         assert browser.count(f"#{chart} .main-svg") > 0, chart
@@ -221,10 +237,10 @@ def test_labels_of_many_bins_do_not_overlap(browser, tmp_path):
                 "return [...document.querySelector('#table-charts .js-plotly-plot').querySelectorAll('.xtick text')]"
                 ".map((text) => [text.getBoundingClientRect().right, text.getComputedTextLength()])"
             )
-            assert 4 <= len(places) <= 24
-            # Slanted labels, which end at their columns, need no more than their height, across.
+            assert 4 <= len(places) <= 40
+            # Slanted labels, which end at their columns, need no more than their height, across; upright ones less.
             gaps, longest = np.diff([right for right, _ in places]), max(length for _, length in places)
-            assert (gaps >= min(longest, 20)).all()
+            assert (gaps >= min(longest, 12.5)).all()
     browser.assert_quiet()
 
 
@@ -329,8 +345,214 @@ def test_what_there_is_nothing_of_is_left_out(browser, reports):
     browser.open(reports / "ml.html", width=390)
     for section in ("path", "history", "evaluation"):
         assert browser.count(f"#{section}") == 0
-    assert browser.count("#weights .bars .point") == 4
+    assert browser.count("#weights-chart .bars .point") == 4
     browser.open(reports / "ensemble.html")
     assert browser.count("#members .edge") > 0
     assert browser.count("#path-lines .bars .point") > 0
     browser.assert_quiet()
+
+
+# Sets each control of the what-if panel, and returns the probabilities that the page then shows.
+SET_ROW = """
+const setControl = (i, value) => {
+  const control = document.getElementById(`whatif-${i}`);
+  const button = control.parentElement.querySelector("button");
+  const isPressed = button && button.getAttribute("aria-pressed") === "true";
+  if (button && isPressed !== (value === "missing")) button.click();
+  if (value === "missing") return;
+  control.value = value;
+  control.dispatchEvent(new Event(control.tagName === "SELECT" ? "change" : "input"));
+};
+return arguments[0].map((row) => {
+  row.forEach((value, i) => setControl(i, value));
+  return JSON.parse(document.getElementById("whatif-classes").dataset.probabilities);
+});
+"""
+
+
+def random_settings(clf, frame, seed=0, n_rows=200):
+    """Rows with missing, unseen and left out values, and the values of the controls that stand for them."""
+    rng = np.random.default_rng(seed)
+    rows = frame.sample(n_rows, random_state=seed).astype({"age": float, "weight": float}).reset_index(drop=True)
+    for name in ("age", "height", "pets", "weight"):
+        rows[name] = rows[name].astype(float).where(rng.random(n_rows) > 0.35)
+    rows.loc[rng.random(n_rows) < 0.35, "town"] = "elsewhere"
+    controls = []
+    for row in rows.itertuples(index=False):
+        values = []
+        for column, (name, cell) in zip(clf.encoder_.columns, row._asdict().items(), strict=True):
+            if name == "town":
+                values.append(str(column.card) if cell == "elsewhere" else str(column.categories.tolist().index(cell)))
+            elif np.isnan(cell):
+                values.append("missing" if column.has_missing else "")
+            else:
+                values.append(repr(cell))
+        controls.append(values)
+    return rows, controls
+
+
+@pytest.mark.parametrize("kind", ["single", "log", "probability"])
+def test_what_if_panel_is_predict_proba(browser, tmp_path, kind):
+    """200 rows of random values, missing, unseen and unknown ones among them, set by the controls of the page."""
+    clf, frame = fine_classifier()
+    if kind != "single":
+        members = IndependentSearches("random", n_members=3)
+        clf = TANEnsembleClassifier(members, "ml", combine=kind, random_state=0).fit(*people())
+    rows, controls = random_settings(clf, frame)
+    write_report(clf, tmp_path / "what.html")
+    browser.open(tmp_path / "what.html")
+    found = np.array(browser.run(SET_ROW, controls))
+    np.testing.assert_allclose(found, clf.predict_proba(rows), atol=1e-6, rtol=0)
+    assert np.ptp(found, axis=0).min() > 0.5
+    browser.assert_quiet()
+
+
+def test_what_if_contributions_are_those_of_explain(browser, tmp_path):
+    clf, frame = fine_classifier()
+    rows, controls = random_settings(clf, frame, n_rows=20)
+    write_report(clf, tmp_path / "what.html")
+    browser.open(tmp_path / "what.html")
+    browser.choose("#whatif-first", 0)
+    browser.choose("#whatif-second", 2)
+    shown = "return [...document.querySelectorAll('#whatif-contributions .bar-line')].map((line) => line.innerText)"
+    for number in range(20):
+        browser.run(SET_ROW, [controls[number]])
+        known = {name: cell for name, cell in rows.iloc[number].items() if cell == cell and cell != "elsewhere"}
+        if rows["height"].isna()[number]:
+            known["height"] = np.nan
+        told = clf.explain(known, (clf.classes_[0], clf.classes_[2]))
+        lines = [line.replace("\u2212", "-").split("\n") for line in browser.run(shown)]
+        assert float(lines[-1][-1]) == pytest.approx(told["total"].iloc[-1], abs=0.006)
+        found = {line[0].split(": ")[0]: float(line[-1]) for line in lines[1:-1]}
+        for name in set(known) & set(found):
+            expected = told.loc[told["feature"] == name, "contribution"].iloc[0]
+            assert found[name] == pytest.approx(expected, abs=0.006)
+    browser.assert_quiet()
+
+
+def test_clear_makes_everything_unknown(browser, reports):
+    browser.open(reports / "cells.html")
+    before = browser.find("#whatif-classes").get_attribute("data-probabilities")
+    browser.run(SET_ROW, [["12.5"] + [""] * 29])
+    assert browser.find("#whatif-known").text == "1 of 30 values are known"
+    assert browser.find("#whatif-classes").get_attribute("data-probabilities") != before
+    browser.find("#whatif-clear").click()
+    assert browser.find("#whatif-classes").get_attribute("data-probabilities") == before
+    assert browser.find("#whatif-0").get_attribute("value") == ""
+    browser.find("#whatif-filter").send_keys("fractal")
+    assert browser.run("return [...document.querySelectorAll('.setting')].filter((s) => !s.hidden).length") == 3
+    browser.find("#whatif-filter").clear()
+    browser.press("#whatif-filter", "SPACE")
+    browser.assert_quiet()
+
+
+def test_worst_errors_come_first_and_are_explained(browser, reports):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    y = np.array(["malignant", "benign"])[y]
+    clf = TANClassifier("chow-liu", "ml").fit(X[:300], y[:300])
+    browser.open(reports / "cells.html")
+    lines = browser.run("return [...document.querySelectorAll('#example-list tr')].map((line) => line.innerText)")
+    own = clf.predict_proba(X[300:])[np.arange(269), (y[300:] == "malignant").astype(int)]
+    wrong = np.flatnonzero(clf.predict(X[300:]) != y[300:])
+    assert [int(line.split()[0]) for line in lines] == wrong[np.argsort(own[wrong])][:30].tolist()
+    browser.find("#example-list tr:nth-child(2) button").click()
+    number = int(lines[1].split()[0])
+    assert browser.find("#example-title").text.startswith(f"Row {number}: ")
+    told = clf.explain(X.iloc[300 + number])
+    total = browser.find("#example-contributions .bar-total").text.replace("\u2212", "-").split()[-1]
+    assert float(total) == pytest.approx(told["total"].iloc[-1], abs=0.006)
+    browser.find("#example-change").click()
+    assert float(browser.find("#whatif-0").get_attribute("value")) == X.iloc[300 + number, 0]
+    found = json.loads(browser.find("#whatif-classes").get_attribute("data-probabilities"))
+    np.testing.assert_allclose(found, clf.predict_proba(X[300:])[number], atol=1e-6)
+    browser.choose("#example-kind", "least certain")
+    assert browser.count("#example-list tr") == 10
+    browser.assert_quiet()
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_threshold_can_be_dragged(browser, reports, positive):
+    X, y = load_breast_cancer(return_X_y=True)
+    names = np.array(["malignant", "benign"])[y]
+    clf = TANClassifier("chow-liu", "ml").fit(X[:300], names[:300])
+    score, is_it = clf.predict_proba(X[300:])[:, positive], names[300:] == clf.classes_[positive]
+    browser.open(reports / "cells.html")
+    browser.choose("#threshold-positive", positive)
+    curve = trace_threshold(score, is_it)
+    for key in ("HOME", "END", "ARROW_LEFT", "ARROW_LEFT"):
+        browser.press("#threshold-slider", key)
+        at = int(browser.find("#threshold-slider").get_attribute("value"))
+        flagged = score >= curve.threshold[at]
+        shown = dict(zip(*[iter(browser.find("#threshold-measures").text.split("\n"))] * 2, strict=True))
+        assert int(shown["Flagged"]) == flagged.sum()
+        assert int(shown["Of them right"]) == (flagged & is_it).sum()
+        assert shown["Recall"] == f"{100 * (flagged & is_it).sum() / is_it.sum():.1f} %"
+        marker = browser.run("return document.getElementById('precision-recall').data[2]")
+        assert marker["y"][0] == pytest.approx((flagged & is_it).sum() / flagged.sum())
+    browser.assert_quiet()
+
+
+def test_features_show_frequencies_and_contributions(browser, tmp_path):
+    clf, _ = fine_classifier()
+    write_report(clf, tmp_path / "fine.html")
+    browser.open(tmp_path / "fine.html")
+    browser.choose("#feature-choice", 2)
+    shown = browser.run("return document.getElementById('feature-frequencies').data.map((trace) => trace.y)")
+    expected = clf.description_.marginals(classes=[0, 1, 2]).features[2]
+    np.testing.assert_allclose(shown, expected, atol=1e-4)
+    height = clf.encoder_.cards[1] - 1  # missing
+    browser.choose("#feature-given", f"1:{height}")
+    shown = browser.run("return document.getElementById('feature-contributions').data[0].z")
+    line = np.log(clf.network_.cpt(2)[height])
+    np.testing.assert_allclose(np.transpose(shown), line - line.mean(axis=1, keepdims=True), atol=1e-5)
+    browser.assert_quiet()
+
+
+def test_labels_of_bars_do_not_overlap(browser, tmp_path):
+    """16 categories with long names, and features with long names: on a desktop and on a phone."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    towns = [f"a long name of a town, number {k}" for k in range(16)]
+    frame = pd.DataFrame({f"{'a very long name of a column ' * 2}{k}": rng.choice(towns, 300) for k in range(5)})
+    y = rng.choice([f"class with a long name, number {k}" for k in range(16)], 300)
+    clf = TANClassifier("chow-liu", "ml").fit(frame, y)
+    write_report(clf, tmp_path / "long.html", frame, y)
+    boxes = (
+        "return [...document.querySelectorAll(arguments[0])].map((e) => e.getBoundingClientRect())"
+        ".map((r) => [r.left, r.right, r.top, r.bottom])"
+    )
+    for width in (1400, 390):
+        browser.open(tmp_path / "long.html", width=width)
+        for axis in ("#feature-frequencies .xtick text", "#confusion .xtick text"):
+            rights = [right for _, right, _, _ in browser.run(boxes, axis)]
+            assert len(rights) > 4
+            assert np.diff(rights).min() >= 12.5
+        for lines in ("#feature-frequencies .ytick text", "#whatif-classes .bar-line", "#network-view text"):
+            places = browser.run(boxes, lines)
+            assert len(places) >= 5
+            ordered = sorted(places, key=lambda place: place[2])
+            for above, below in itertools.pairwise(ordered):
+                assert above[3] <= below[2] + 1.5 or above[1] <= below[0] or below[1] <= above[0]
+        browser.assert_quiet()
+
+
+def test_printing_opens_everything_in_light_colours(browser, reports):
+    browser.open(reports / "cells.html")
+    browser.set_dark(True)
+    assert browser.count("details[open]") == 0
+    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    assert len(printed["data"]) > 50_000
+    assert browser.count("details:not([open])") == 0
+    browser.wait("return document.documentElement.dataset.printing === undefined")
+    browser.set_dark(False)
+    browser.assert_quiet()
+    browser.shown = None
+
+
+def test_bundle_has_no_name_twice():
+    """Modules share one scope in the page; a name that two of them define would stop the page."""
+    modules = [*classifier_modules(), *(_asset(f"{name}.js") for name in _SCRIPTS)]
+    definition = re.compile(r"^(?:export )?(?:function|const|let|class) (\w+)", re.MULTILINE)
+    names = [name for text in modules for name in definition.findall(text)]
+    assert len(names) == len(set(names)) > 80

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn.datasets import load_digits, load_iris
-from sklearn.metrics import confusion_matrix, log_loss
+from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_support, roc_auc_score
 
 from tanager import (
     ChowLiu,
@@ -28,7 +28,7 @@ from tanager import (
 )
 from tanager.learning import VALUES
 from tanager.report import write_report
-from tanager.report.evaluation import calibrate, evaluate
+from tanager.report.evaluation import calibrate, evaluate, number_classes, trace_threshold
 from tanager.report.feature_weights import class_information, mean_contributions
 from tanager.report.payload import shorten
 from tanager.report.summary import _STRUCTURES
@@ -83,7 +83,6 @@ class TestPage:
         for feature, start in enumerate(network["table_start"]):
             cpt = fitted.description_.cpt(feature)
             np.testing.assert_allclose(flat[start : start + cpt.size], cpt.ravel(), atol=1e-5)
-        np.testing.assert_allclose(sum(network["prior"]), 1.0, atol=1e-5)
         assert network["parents"] == fitted.parents_.tolist()
 
     def test_holds_a_line_for_each_group_of_a_parents_values(self, fine, tmp_path):
@@ -149,15 +148,15 @@ class TestPage:
         ml = TANClassifier("none", parameters="ml").fit(*iris)
         fixed = TANClassifier("chow-liu", GradientDescent(epochs=3)).fit(*iris)
         cases = [
-            (fitted, iris, ["network", "path", "history", "evaluation", "weights"]),
-            (fitted, (), ["network", "path", "history", "weights"]),
-            (ml, (), ["network", "weights"]),
-            (fixed, iris[:1], ["network", "history", "weights"]),
+            (fitted, iris, ["network", "features", "examples", "evaluation", "quality", "path", "history"]),
+            (fitted, (), ["network", "features", "path", "history"]),
+            (ml, (), ["network", "features"]),
+            (fixed, iris[:1], ["network", "features", "examples", "quality", "history"]),
         ]
         for clf, rows, expected in cases:
             text = write_report(clf, tmp_path / "r.html", *rows).read_text(encoding="utf-8")
             found = re.findall(r'<section id="(\w+)"', text)
-            assert found == ["summary", *expected]
+            assert found == ["summary", "whatif", *expected, "card"]
             assert re.findall(r'<a href="#(\w+)">', text.split("<nav")[1].split("</nav>")[0]) == found
 
     def test_network_with_a_cycle(self, iris, tmp_path):
@@ -165,7 +164,7 @@ class TestPage:
         assert not clf.network_.is_bayesian_network
         text = write_report(clf, tmp_path / "r.html").read_text(encoding="utf-8")
         assert "form a cycle" in text
-        assert '<section id="weights"' not in text
+        assert 'id="weights-chart"' not in text
 
     def test_ensemble(self, iris, tmp_path):
         members = IndependentSearches("subset", n_members=4)
@@ -333,15 +332,26 @@ class TestEvaluation:
         rng = np.random.default_rng(seed)
         probabilities = rng.dirichlet(np.ones(n_classes), size=40)
         y = rng.integers(0, n_classes, size=40)
-        found = evaluate(probabilities, y, np.arange(n_classes))
+        found = evaluate(probabilities, y)
         predicted = probabilities.argmax(axis=1)
         labels = np.arange(n_classes)
         np.testing.assert_array_equal(found.confusion, confusion_matrix(y, predicted, labels=labels))
         assert found.error == pytest.approx(np.mean(predicted != y))
         assert found.log_loss == pytest.approx(log_loss(y, probabilities, labels=labels))
+        for c in set(y.tolist()):
+            is_it = y == c
+            expected = np.nan if is_it.all() else roc_auc_score(is_it, probabilities[:, c])
+            assert found.areas[c] == pytest.approx(expected, nan_ok=True)
+        precision, recall, f1, rows = precision_recall_fscore_support(y, predicted, labels=labels, zero_division=np.nan)
+        of_classes = found.of_classes()
+        np.testing.assert_array_equal(of_classes["rows"], rows)
+        np.testing.assert_allclose(of_classes["precision"], precision)
+        np.testing.assert_allclose(of_classes["recall"], recall)
+        np.testing.assert_allclose(of_classes["f1"], f1)
 
     def test_unknown_classes_are_errors(self):
-        found = evaluate(np.array([[0.9, 0.1], [0.2, 0.8]]), ["a", "other"], np.array(["a", "b"]))
+        truth = number_classes(["a", "other"], np.array(["a", "b"]))
+        found = evaluate(np.array([[0.9, 0.1], [0.2, 0.8]]), truth)
         assert (found.error, found.n_unknown, found.confusion.sum()) == (0.5, 1, 1)
 
     @given(npst.arrays(float, 30, elements=st.floats(0, 1)), npst.arrays(bool, 30))
@@ -352,6 +362,22 @@ class TestEvaluation:
             if rows:
                 expected += abs(sum(is_right[rows]) - sum(confidence[rows])) / 30
         assert calibrate(confidence, is_right).expected_error == pytest.approx(expected)
+
+    @given(npst.arrays(float, 40, elements=st.floats(0, 1).map(lambda p: round(p, 1))), npst.arrays(bool, 40))
+    def test_threshold_counts_are_a_loop(self, score, is_positive):
+        curve = trace_threshold(score, is_positive)
+        assert curve.threshold.tolist() == sorted(set(score.tolist()), reverse=True)
+        for t, positive, negative in zip(curve.threshold, curve.positive, curve.negative, strict=True):
+            flagged = [k for k in range(40) if score[k] >= t]
+            assert (positive, negative) == (sum(is_positive[flagged]), sum(~is_positive[flagged]))
+
+    def test_long_curves_are_thinned_out(self):
+        score = np.random.default_rng(0).random(5000)
+        curve = trace_threshold(score, score > 0.5)
+        assert len(curve.threshold) <= 400
+        assert (curve.positive[-1], curve.negative[-1]) == ((score > 0.5).sum(), (score <= 0.5).sum())
+        k = 123
+        assert curve.positive[k] + curve.negative[k] == (score >= curve.threshold[k]).sum()
 
 
 class TestWeights:

@@ -31,6 +31,13 @@ def report(
     ] = None,
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option(help="Training data, to fit the baselines to. Defaults to parts of DATA.", show_default=False),
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Second model file, to be compared on the same rows.", show_default=False)
+    ] = None,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
     no_header: NoHeaderOption = False,
@@ -39,30 +46,60 @@ def report(
 ) -> None:
     """Write an HTML page about a model: one file that works offline.
 
-    With data that includes the target, the page also shows how well the model predicts it.
-    Use rows that the model was not fitted to.
+    With data that includes the target, the page also shows how well the model predicts it, beside simple baselines.
+    Use rows that the model was not fitted to; the page warns if they are training rows.
 
     Examples:
 
     tanager report adult.tanager --out adult.html
 
-    tanager report adult.tanager test.csv --title "Income, test rows" --out adult.html
+    tanager report adult.tanager test.csv --train train.csv --title "Income, test rows" --out adult.html
+
+    tanager report new.tanager test.csv --against old.tanager --out compared.html
     """
     from tanager.report import write_report
 
     console = PlainConsole(stderr=True, quiet=quiet)
-    check_output(out, model, *([] if data is None else [data]))
+    check_output(out, *(path for path in (model, data, train, against) if path is not None))
+    if data is None and (train or against):
+        raise typer.BadParameter("--train and --against require DATA: rows to test and compare the models on")
     loaded = load_model(model)
-    X = y = None
-    if data is not None:
-        reading = Reading(delimiter, encoding, not no_header, tuple(missing or ()))
-        X, y = _read(loaded, data, reading, console)
-    write_report(loaded.classifier, out, X, y, title=title or _title(loaded))
+    other = None if against is None else _load_other(loaded, against)
+    reading = Reading(delimiter, encoding, not no_header, tuple(missing or ()))
+    X, y = (None, None) if data is None else _read(loaded, data, reading, console)
+    write_report(
+        loaded.classifier,
+        out,
+        X,
+        y,
+        title=title or _title(loaded),
+        training=None if train is None else _read_training(loaded, train, reading, console),
+        against=None if other is None else other.classifier,
+        against_name="" if other is None else other.path.stem,
+        metadata=loaded.metadata,
+    )
     console.print(f"saved as {out}", soft_wrap=True, highlight=False, markup=False)
 
 
 def _title(loaded: LoadedModel) -> str | None:
     return None if loaded.target is None else f"{loaded.target}: {loaded.path.stem}"
+
+
+def _load_other(loaded: LoadedModel, path: Path) -> LoadedModel:
+    """A second model, which must be for the same columns."""
+    other = load_model(path)
+    names, own = other.classifier.encoder_.feature_labels, loaded.classifier.encoder_.feature_labels
+    if names != own:
+        differing = next((name for name in [*own, *names] if name not in own or name not in names), "their order")
+        raise InputError(f"{path} and {loaded.path} cannot be compared: they differ in their columns ({differing})")
+    return other
+
+
+def _read_training(loaded: LoadedModel, data: Path, reading: Reading, console: Console) -> tuple[Any, Any]:
+    X, y = _read(loaded, data, reading, console)
+    if y is None:
+        raise InputError(f"{data} has no column {loaded.target!r}: training data require the target")
+    return X, y
 
 
 def _read(loaded: LoadedModel, data: Path, reading: Reading, console: Console) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from tanager.data.binning import Binning, QuantileBinning, quantile_cuts
 from tanager.data.coders import CategoryColumn, NumericColumn
 from tanager.data.columns import Frame, as_frame, check_categorical, resolve_categorical
 from tanager.data.encoding import FrameEncoder, GivenValues
-from tanager.data.fingerprint import Fingerprint
+from tanager.data.fingerprint import Fingerprint, hash_cells, hash_rows
 from tanager.data.frames import refuse_unread
 from tanager.data.labels import group_labels, unique_labels, value_labels
 from tanager.data.mdlp import BINNINGS, MDLPBinning, MixedBinning, make_binning, mdlp_column_cuts, mdlp_cuts
@@ -27,6 +27,8 @@ __all__ = [
     "encode_assignment",
     "find_column",
     "group_labels",
+    "hash_cells",
+    "hash_rows",
     "make_binning",
     "mdlp_column_cuts",
     "mdlp_cuts",

@@ -1,8 +1,8 @@
 """A fingerprint of the training rows, by which rows that were trained on can be told when they come again.
 
-Every row of codes and class has a hash. Kept are 16 bits of the hashes of a few hundred rows, those with the smallest
-hashes. A row that comes again has one of them if its hash is small enough. From 16 bits no row can be told: among the
-rows that one might guess, hundreds have the same.
+Every row has a hash of its numbers, the codes of its categories, and its class. Kept are 16 bits of the hashes of a few
+hundred rows, those with the smallest hashes. A row that comes again has one of them if its hash is small enough. From
+16 bits no row can be told: among the rows that one might guess, hundreds have the same.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import IntArray
+from tanager.data.coders import NumericColumn, number_reader
+from tanager.data.columns import Frame
+from tanager.data.encoding import FrameEncoder
 
 N_MARKS = 512
 _FEWEST = 8  # rows with small hashes that an estimate requires
@@ -36,9 +39,9 @@ class Fingerprint:
 
     Examples
     --------
-    >>> codes = np.random.default_rng(0).integers(0, 9, (2000, 8))
-    >>> taken = Fingerprint.take(codes[:1000], np.zeros(1000, np.int64))
-    >>> taken.share_of(codes[:500], np.zeros(500, np.int64)), taken.share_of(codes[1000:], np.zeros(1000, np.int64))
+    >>> hashes = np.random.default_rng(0).integers(0, 2**64, 2000, dtype=np.uint64)
+    >>> taken = Fingerprint.take(hashes[:1000])
+    >>> taken.share_of(hashes[:500]), taken.share_of(hashes[1000:])
     (1.0, 0.0)
     """
 
@@ -48,21 +51,20 @@ class Fingerprint:
     repeated: float
 
     @classmethod
-    def take(cls, codes: IntArray, y: IntArray) -> Fingerprint:
-        """The fingerprint of rows of codes, int[N, D], with the numbers of their classes, int[N]."""
-        hashes, counts = np.unique(_hash_rows(codes, y), return_counts=True)
+    def take(cls, row_hashes: NDArray[np.uint64]) -> Fingerprint:
+        """The fingerprint of rows with the given hashes, uint64[N], as of `hash_rows`."""
+        hashes, counts = np.unique(row_hashes, return_counts=True)
         hashes, counts = hashes[:N_MARKS], counts[:N_MARKS]
         repeated = float(counts[counts > 1].sum() / counts.sum())
-        return cls(len(codes), int(hashes[-1]), np.unique(hashes.astype(np.uint16)), repeated)
+        return cls(len(row_hashes), int(hashes[-1]), np.unique(hashes.astype(np.uint16)), repeated)
 
-    def share_of(self, codes: IntArray, y: IntArray) -> float | None:
+    def share_of(self, row_hashes: NDArray[np.uint64]) -> float | None:
         """Estimate of the share of rows that were trained on, None if it cannot be told.
 
         It cannot if hardly any of the rows has a small hash, or if most training rows are equal to another one, so that
         fresh rows would be equal to a training row, too.
         """
-        hashes = _hash_rows(codes, y)
-        small = hashes[hashes <= np.uint64(self.limit)].astype(np.uint16)
+        small = row_hashes[row_hashes <= np.uint64(self.limit)].astype(np.uint16)
         if len(small) < _FEWEST or self.repeated > 0.5:
             return None
         found = float(np.isin(small, self.marks).mean())
@@ -70,12 +72,33 @@ class Fingerprint:
         return max(0.0, round((found - by_chance) / (1.0 - by_chance), 2))
 
 
-def _hash_rows(codes: IntArray, y: IntArray) -> NDArray[np.uint64]:
-    """A hash of each row, uint64[N]: a sum of the codes with random weights, whose bits are then mixed."""
-    weights = np.random.default_rng(0).integers(0, 2**64, codes.shape[1] + 1, dtype=np.uint64)
-    total = (np.asarray(y).astype(np.uint64) + np.uint64(1)) * weights[-1]
-    for column, weight in zip(codes.T, weights[:-1], strict=True):
-        total += (column.astype(np.uint64) + np.uint64(1)) * weight
+def hash_cells(encoder: FrameEncoder, frame: Frame, codes: IntArray) -> NDArray[np.uint64]:
+    """A sum of the cells of each row as whole numbers with random weights, uint64[N].
+
+    Parameters
+    ----------
+    encoder : FrameEncoder
+    frame : Frame
+        The rows as they were given, of which the numbers are taken.
+    codes : int array of shape (N, D)
+        Their codes, of which those of categories are taken.
+    """
+    weights = np.random.default_rng(0).integers(0, 2**64, (codes.shape[1],), dtype=np.uint64)
+    total: NDArray[np.uint64] = np.zeros(len(codes), np.uint64)
+    for i, column in enumerate(encoder.columns):
+        if isinstance(column, NumericColumn):
+            numbers = number_reader(frame.levels[i], frame.label(i))(frame.columns[i]).astype(np.float64)
+            numbers += 0.0  # minus zero becomes zero
+            cells = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
+        else:
+            cells = codes[:, i].astype(np.uint64) + np.uint64(1)
+        total += cells * weights[i]
+    return total
+
+
+def hash_rows(cells: NDArray[np.uint64], y: IntArray) -> NDArray[np.uint64]:
+    """A hash of each row from that of its cells and the number of its class, uint64[N]."""
+    total = cells + y.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     # The last steps of splitmix64, in which every bit depends on all others.
     total ^= total >> np.uint64(30)
     total *= np.uint64(0xBF58476D1CE4E5B9)

@@ -161,9 +161,10 @@ class TANBase(
             "encoder_": encoded.encoder,
             "target_name_": encoded.target_name,
             "n_features_in_": len(encoded.encoder.columns),
-            "fingerprint_": Fingerprint.take(encoded.rows.codes, encoded.rows.y),
             **learned,
         }
+        if encoded.fingerprint is not None:
+            found["fingerprint_"] = encoded.fingerprint
         if encoded.feature_names is not None:
             found["feature_names_in_"] = encoded.feature_names
         options = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}

@@ -13,7 +13,17 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from tanager.data import Frame, FrameEncoder, as_frame, make_binning, refuse_unread, unique_labels
+from tanager.data import (
+    Fingerprint,
+    Frame,
+    FrameEncoder,
+    as_frame,
+    hash_cells,
+    hash_rows,
+    make_binning,
+    refuse_unread,
+    unique_labels,
+)
 from tanager.data.arrays import are_exact_floats, as_integers, exact_array, object_array
 from tanager.estimators.knowledge import directions_of, edge_rules, given_values, which_are_numbers
 from tanager.estimators.weights import class_factors, read_weights
@@ -35,6 +45,7 @@ class Encoded(NamedTuple):
     encoder: FrameEncoder
     feature_names: NDArray[Any] | None  # only if X has column names that are all text
     target_name: str
+    fingerprint: Fingerprint | None = None  # of the rows
 
 
 class TrainingData:
@@ -116,7 +127,7 @@ class TrainingData:
         numbers, weight, sample_weight = self._numbers, self._weight, self._sample_weight
         encoder = self._fit_encoder(binning, weight)
         codes, classes = encoder.encode(self._frame, n_threads=self._n_threads), self._classes
-        y_codes = numbers.astype(np.int64)
+        hashes, y_codes = hash_cells(encoder, self._frame, codes)[self._is_used], numbers.astype(np.int64)
         if sample_weight is not None:
             # Classes that only rows without weight have are left out.
             present, y_codes = np.unique(numbers[self._is_used], return_inverse=True)
@@ -125,7 +136,8 @@ class TrainingData:
             weight = weight[self._is_used]
         cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(self._is_number)
         rows = Rows(codes, y_codes.astype(np.int64, copy=False), weight, cards, len(classes), n_ordered)
-        return Encoded(rows, sample_weight, classes, encoder, self._feature_names, self._target_name)
+        names, fingerprint = (self._feature_names, self._target_name), Fingerprint.take(hash_rows(hashes, rows.y))
+        return Encoded(rows, sample_weight, classes, encoder, *names, fingerprint)
 
     def _fit_encoder(self, binning: str, weight: NDArray[np.float64] | None) -> FrameEncoder:
         estimator = self._estimator

@@ -36,11 +36,11 @@ def describe_classifier(clf: Classifier) -> dict[str, Any]:
         "features": encoder.feature_labels,
         "classes": [_class_label(label) for label in clf.classes_.tolist()],
         "columns": [_describe_column(column, label) for column, label in columns],
-        **describe_members(clf),
+        **describe_networks(clf),
     }
 
 
-def describe_members(clf: Classifier) -> dict[str, Any]:
+def describe_networks(clf: Classifier) -> dict[str, Any]:
     """The networks, and how they are combined."""
     if isinstance(clf, TANEnsembleClassifier):
         networks = [member.network_ for member in clf.estimators_]

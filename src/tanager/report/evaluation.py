@@ -1,4 +1,4 @@
-"""Performance of a classifier on given rows: error, confusion matrix and calibration."""
+"""Performance of a classifier on given rows: error, log-loss, confusion matrix, calibration, curves of a threshold."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager._types import FloatArray
+from tanager._types import FloatArray, IntArray
 
 _N_BINS = 15
+_MOST_POINTS = 400  # of a curve
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Evaluation:
     confusion : int64 array of shape (C, C)
         Number of rows by true class and predicted class.
     calibration : Calibration
+    areas : float64 array of shape (C,)
+        Area under the ROC curve of each class against the others; NaN if all rows have the class, or none.
     """
 
     n_rows: int
@@ -56,34 +59,42 @@ class Evaluation:
     log_loss: float
     confusion: NDArray[np.int64]
     calibration: Calibration
+    areas: FloatArray
 
     @property
     def standard_error(self) -> float:
         """Standard error of the error rate."""
         return float(np.sqrt(self.error * (1 - self.error) / self.n_rows))
 
+    def of_classes(self) -> dict[str, FloatArray]:
+        """Rows, precision, recall and F1 of each class, float64[C]; NaN where there is nothing to divide."""
+        right, true, predicted = np.diag(self.confusion), self.confusion.sum(axis=1), self.confusion.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return {
+                "rows": true.astype(np.float64),
+                "precision": right / predicted,
+                "recall": right / true,
+                "f1": 2 * right / (true + predicted),
+            }
 
-def evaluate(probabilities: FloatArray, y: Any, classes: NDArray[Any]) -> Evaluation:
-    """Compare predicted probabilities with the true classes.
+
+def evaluate(probabilities: FloatArray, truth: IntArray) -> Evaluation:
+    """Compare predicted probabilities with the numbers of the true classes, -1 for an unknown class.
 
     Parameters
     ----------
     probabilities : float array of shape (N, C)
-    y : array-like of shape (N,)
-    classes : array of shape (C,)
+    truth : int array of shape (N,)
 
     Examples
     --------
-    >>> found = evaluate(np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]), ["a", "b", "b"], np.array(["a", "b"]))
+    >>> found = evaluate(np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]), np.array([0, 1, 1]))
     >>> found.error, found.confusion.tolist()
     (0.333, [[1, 0], [1, 1]])
     """
-    truth = number_classes(y, classes)
-    if len(truth) != len(probabilities):
-        raise ValueError(f"y has {len(truth)} entries, but X has {len(probabilities)} rows")
     predicted = probabilities.argmax(axis=1)
     is_known = truth >= 0
-    n_classes = len(classes)
+    n_classes = probabilities.shape[1]
     pairs = truth[is_known] * n_classes + predicted[is_known]
     own = probabilities[is_known, truth[is_known]]
     is_right = predicted == truth
@@ -94,6 +105,7 @@ def evaluate(probabilities: FloatArray, y: Any, classes: NDArray[Any]) -> Evalua
         log_loss=0.0 - float(np.log(np.maximum(own, np.finfo(float).tiny)).mean()),
         confusion=np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes),
         calibration=calibrate(probabilities.max(axis=1), is_right),
+        areas=np.array([area_under_curve(probabilities[:, c], truth == c) for c in range(n_classes)]),
     )
 
 
@@ -124,3 +136,50 @@ def calibrate(confidence: FloatArray, is_right: NDArray[np.bool_], n_bins: int =
     with np.errstate(invalid="ignore"):
         means = [total / n_rows for total in totals]
     return Calibration(n_rows, *means)
+
+
+def area_under_curve(score: FloatArray, is_positive: NDArray[np.bool_]) -> float:
+    """Probability that a positive row has a higher score than a negative one, ties counting half; NaN without both.
+
+    >>> area_under_curve(np.array([0.1, 0.4, 0.4, 0.9]), np.array([False, False, True, True]))
+    0.875
+    """
+    n_positive = int(is_positive.sum())
+    n_negative = len(score) - n_positive
+    if not n_positive or not n_negative:
+        return float("nan")
+    _, place, counts = np.unique(score, return_inverse=True, return_counts=True)
+    mean_rank = np.cumsum(counts) - (counts - 1) / 2
+    above = mean_rank[place][is_positive].sum() - n_positive * (n_positive + 1) / 2
+    return float(above / (n_positive * n_negative))
+
+
+@dataclass(frozen=True)
+class ThresholdCurve:
+    """How many rows of two classes have a probability of the second class from a threshold on.
+
+    Attributes
+    ----------
+    threshold : float64 array of shape (P,), falling
+    positive, negative : int64 arrays of shape (P,)
+        Rows of the second and of the first class.
+    """
+
+    threshold: FloatArray
+    positive: NDArray[np.int64]
+    negative: NDArray[np.int64]
+
+
+def trace_threshold(score: FloatArray, is_positive: NDArray[np.bool_]) -> ThresholdCurve:
+    """Count rows for up to 400 thresholds, all different probabilities if there are no more.
+
+    >>> curve = trace_threshold(np.array([0.9, 0.4, 0.4]), np.array([True, False, True]))
+    >>> curve.threshold.tolist(), curve.positive.tolist(), curve.negative.tolist()
+    ([0.9, 0.4], [1, 2], [0, 1])
+    """
+    order = np.argsort(-score, kind="stable")
+    positive = np.cumsum(is_positive[order])
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)  # the last row of each probability
+    if len(last) > _MOST_POINTS:
+        last = last[np.unique(np.linspace(0, len(last) - 1, _MOST_POINTS).astype(np.int64))]
+    return ThresholdCurve(score[order][last], positive[last], last + 1 - positive[last])

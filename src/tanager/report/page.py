@@ -9,35 +9,29 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._types import IntArray
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
-from tanager.estimators.inputs import read_rows
 from tanager.files import written_whole
-from tanager.report import payload
-from tanager.report.evaluation import Evaluation, evaluate
-from tanager.report.feature_weights import class_information, mean_contributions
-from tanager.report.summary import summarise
+from tanager.javascript import bundle, classifier_modules
+from tanager.report.card import model_card
+from tanager.report.comparison import Other
+from tanager.report.contents import Contents, make_contents
+from tanager.report.payload import find_image_shape
+from tanager.report.rows import Classifier, ReportRows
+from tanager.report.summary import describe_model
 
-_SCRIPTS = ("theme", "tables", "network", "path", "charts", "main")
-
-Classifier = TANClassifier | TANEnsembleClassifier
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Rows that the report describes."""
-
-    codes: IntArray  # unsigned int[N, D]
-    probabilities: Any  # float64[N, C]
-    evaluation: Evaluation | None
+_SCRIPTS = (
+    *("theme", "bars", "whatif", "tables", "network", "path", "features", "examples", "charts", "threshold"),
+    *("printing", "main"),
+)
+_PARTS = ("weights", "threshold")  # templates that sections include where there is something to show
 
 
 def write_report(
@@ -47,9 +41,13 @@ def write_report(
     y: Any = None,
     *,
     title: str | None = None,
+    training: tuple[Any, Any] | None = None,
+    against: Classifier | None = None,
+    against_name: str = "the other model",
     image_shape: tuple[int, int] | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a page about a fitted classifier: its options, network, training and performance.
+    """Write a page about a fitted classifier: how good it is, its network, what its features say, single rows.
 
     Requires the extra ``tanager[report]``. The page is self-contained and includes plotly.js (about 4.8 MB).
 
@@ -60,13 +58,22 @@ def write_report(
     path : str or Path
         HTML file to write; it appears only when it is complete.
     X : array-like or frame of shape (N, D), optional
-        Rows to evaluate on, for instance held-out rows.
+        Rows to evaluate on; they should be held-out rows, and the page warns if they are training rows.
     y : array-like of shape (N,), optional
-        Their classes; they add errors, the confusion matrix and calibration to the report.
+        Their classes; they add errors, baselines, the confusion matrix and calibration to the report.
     title : str, optional
+    training : (X, y), optional
+        The training rows. The baselines are then fitted to them; otherwise to parts of X and y.
+    against : TANClassifier or TANEnsembleClassifier, optional
+        A second classifier for the same columns, to be compared on the same rows.
+    against_name : str
+        What the page calls it.
     image_shape : (int, int), optional
         Rows and columns of the images whose pixels are the features; the network is then drawn on the pixel grid.
         Defaults to the shape that the structure has, as `tanager.learning.Nearest` does.
+    metadata : mapping, optional
+        What the model card says besides: "target", "source", "date" and "version" of the fit, as texts. The command
+        line takes them from the model file.
 
     Returns
     -------
@@ -78,97 +85,69 @@ def write_report(
     >>> from sklearn.datasets import load_iris
     >>> from tanager import GradientDescent
     >>> X, y = load_iris(return_X_y=True)
-    >>> clf = TANClassifier("subset", GradientDescent(epochs=5), random_state=0).fit(X, y)
-    >>> write_report(clf, Path(tempfile.mkdtemp()) / "iris.html", X, y, title="Iris").name
+    >>> clf = TANClassifier("subset", GradientDescent(epochs=5), random_state=0).fit(X[::2], y[::2])
+    >>> write_report(clf, Path(tempfile.mkdtemp()) / "iris.html", X[1::2], y[1::2], title="Iris").name
     'iris.html'
     """
-    if not isinstance(clf, TANClassifier | TANEnsembleClassifier):
-        raise TypeError(f"a report requires a TANClassifier or a TANEnsembleClassifier, got {type(clf).__name__}")
-    check_is_fitted(clf)
+    for each in (clf, *([] if against is None else [against])):
+        _check_classifier(each)
     if y is not None and X is None:
         raise ValueError("y was given without X: give the rows too, or neither")
-    image = payload.find_image_shape(clf, image_shape)
+    if against is not None and X is None:
+        raise ValueError("a second classifier was given without rows to compare on: give X, and y if you have it")
+    image = find_image_shape(clf, image_shape)
     plotly = _plotly_script()
-    text = _render(clf, None if X is None else _read_rows(clf, X, y), title, image, plotly)
+    rows = None if X is None else ReportRows.read(clf, X, y)
+    trained = None if training is None else ReportRows.read(clf, *training)
+    other = None if against is None else Other(against, against_name, ReportRows.read(against, X, y))
+    contents = make_contents(clf, rows, trained, other, image)
+    evaluation, today = None if rows is None else rows.evaluation, datetime.now(UTC).date()
+    contents.texts["card"] = model_card(clf, describe_model(clf), evaluation, metadata or {}, today)
+    text = _render(clf, contents, title, plotly)
     with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="replace")
     return Path(path)
 
 
-def _read_rows(clf: Classifier, X: Any, y: Any) -> _Rows:
-    probabilities = clf.predict_proba(X)
-    codes = clf.encoder_.encode(read_rows(clf, X, reset=False))
-    return _Rows(codes, probabilities, None if y is None else evaluate(probabilities, y, clf.classes_))
+def _check_classifier(clf: Any) -> None:
+    if not isinstance(clf, TANClassifier | TANEnsembleClassifier):
+        raise TypeError(f"a report requires a TANClassifier or a TANEnsembleClassifier, got {type(clf).__name__}")
+    check_is_fitted(clf)
 
 
-def _render(clf: Classifier, rows: _Rows | None, title: str | None, image: tuple[int, int] | None, plotly: str) -> str:
-    data, sections = _contents(clf, rows, image)
-    evaluation = None if rows is None else rows.evaluation
-    words = summarise(clf, evaluation, data.get("weights"))
-    heading = title or "Tanager report"
+def _render(clf: Classifier, contents: Contents, title: str | None, plotly: str) -> str:
+    from tanager import __version__
+
+    texts = contents.texts | {part: _asset(f"{part}.html") if part in contents.parts else "" for part in _PARTS}
+    modules = [*classifier_modules(), *(_asset(f"{name}.js") for name in _SCRIPTS)]
     return _fill(
         "page.html",
-        title=html.escape(heading),
-        subtitle=words.subtitle,
-        cards=words.cards,
-        details=words.details,
-        sections="\n".join(_fill(f"{name}.html", **words.texts) for name in sections),
-        links="\n".join(f'<a href="#{name}">{_LINKS[name]}</a>' for name in sections),
-        footer=words.footer,
+        title=html.escape(title or "Tanager report"),
+        subtitle=html.escape(describe_model(clf)),
+        sections="\n".join(_fill(f"{name}.html", **texts) for name in contents.sections),
+        links="\n".join(f'<a href="#{name}">{_LINKS[name]}</a>' for name in contents.sections),
+        footer=f"Written by Tanager {html.escape(__version__)}.",
         style=_asset("report.css"),
-        data=_as_script_data(data),
+        data=_as_script_data(contents.data),
         plotly=plotly,
-        script="\n".join(_asset(f"{name}.js") for name in _SCRIPTS),
+        script=bundle(modules),
     )
 
 
 _LINKS = {
+    "summary": "Summary",
+    "whatif": "What if?",
     "network": "Network",
     "members": "Network",
+    "features": "Features",
+    "examples": "Rows",
+    "evaluation": "Predictions",
+    "comparison": "Comparison",
+    "quality": "Columns",
     "path": "Search",
     "history": "Training",
-    "evaluation": "Predictions",
-    "weights": "Features",
+    "card": "Model card",
 }
-
-
-def _contents(clf: Classifier, rows: _Rows | None, image: tuple[int, int] | None) -> tuple[dict[str, Any], list[str]]:
-    """The data of the charts, and the names of the sections that have content."""
-    data: dict[str, Any] = {**payload.describe_features(clf), "image": None if image is None else list(image)}
-    if isinstance(clf, TANEnsembleClassifier):
-        data["path"] = payload.describe_members(clf)
-        sections = ["members"]
-    else:
-        data["network"] = payload.describe_network(clf)
-        data["path"] = payload.describe_path(clf)
-        data["history"] = {name: column.tolist() for name, column in clf.history_.items()}
-        sections = ["network", *(["path"] if data["path"] else []), *(["history"] if data["history"]["loss"] else [])]
-    if rows is not None and image is not None:
-        data["mean_image"] = payload.mean_image(rows.codes, clf.encoder_.cards)
-    if rows is not None and rows.evaluation is not None:
-        data["evaluation"] = payload.describe_evaluation(rows.evaluation)
-        sections.append("evaluation")
-    data["weights"] = _weigh(clf, rows)
-    if data["weights"]:
-        sections.append("weights")
-    return data, sections
-
-
-def _weigh(clf: Classifier, rows: _Rows | None) -> dict[str, Any] | None:
-    """Weights of the features and their kind; None if they cannot be computed."""
-    is_ensemble = isinstance(clf, TANEnsembleClassifier)
-    networks = [member.network_ for member in clf.estimators_] if is_ensemble else [clf.network_]
-    if len(clf.classes_) < 2:
-        return None
-    if rows is not None and not (is_ensemble and clf.combine == "probability"):
-        is_complete = (rows.codes < clf.encoder_.cards).all(axis=1)
-        if is_complete.any():
-            weights = mean_contributions(networks, rows.codes[is_complete], rows.probabilities[is_complete])
-            return {"kind": "contribution", "value": weights.round(5).tolist(), "n_rows": int(is_complete.sum())}
-    if all(network.is_bayesian_network and not network.has_pairs for network in networks):
-        mean = np.mean([class_information(network) for network in networks], axis=0)
-        return {"kind": "information", "value": mean.round(5).tolist(), "n_rows": 0}
-    return None
 
 
 def _plotly_script() -> str:

@@ -13,14 +13,19 @@ from typing import Any
 import numpy as np
 
 from tanager._types import FloatArray, IntArray
+from tanager.data import CategoryColumn
+from tanager.data.coders import number_reader
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
+from tanager.javascript import describe_networks
 from tanager.learning.structures import check_image_shape
 from tanager.model import Network
 from tanager.pictures.tree_layout import lay_out_tree
-from tanager.report.evaluation import Evaluation
+from tanager.report.evaluation import Evaluation, ThresholdCurve
+from tanager.report.rows import ReportRows
 from tanager.structure import extra_parents_of
 
 _MOST_CELLS = 3_000_000  # of CPTs, 8 MB in the page
+_MOST_PARAMETERS = 3_000_000  # of the networks that classify, 16 MB in the page
 _MOST_FINE = 500_000  # probabilities of the path that are stored in two bytes each
 _LONGEST_LABEL = 60
 
@@ -32,7 +37,20 @@ def describe_features(clf: TANClassifier | TANEnsembleClassifier) -> dict[str, A
         "features": [shorten(label) for label in encoder.feature_labels],
         "values": [[shorten(label) for label in encoder.value_labels(i)] for i in range(len(encoder.columns))],
         "classes": [shorten(str(label)) for label in clf.classes_.tolist()],
+        "shares": _rounded(class_shares(clf)),
     }
+
+
+def describing_network(clf: TANClassifier | TANEnsembleClassifier) -> Network:
+    """The network that describes the data; for an ensemble that of its first member."""
+    network: Network = (clf.estimators_[0] if isinstance(clf, TANEnsembleClassifier) else clf).description_
+    return network
+
+
+def class_shares(clf: TANClassifier | TANEnsembleClassifier) -> FloatArray:
+    """Frequencies of the classes in the training rows, float64[C]."""
+    log_prior = describing_network(clf).log_prior
+    return np.exp(log_prior - np.logaddexp.reduce(log_prior))
 
 
 def find_image_shape(
@@ -67,7 +85,6 @@ def describe_network(clf: TANClassifier) -> dict[str, Any]:
         "strength": _rounded(strength),
         "row": layout.row.tolist(),
         "depth": layout.depth.tolist(),
-        "prior": _rounded(np.exp(network.log_prior - np.logaddexp.reduce(network.log_prior)), 6),
         **_pack_cpts(network),
         "groups": _group_labels(clf),
     }
@@ -123,6 +140,71 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
         "accuracy": _rounded(calibration.accuracy[is_filled]),
         "n_rows": calibration.n_rows[is_filled].tolist(),
     }
+
+
+def describe_threshold(curves: Iterable[ThresholdCurve]) -> list[dict[str, Any]]:
+    """Rows from each threshold on, for each of two classes as the one that is looked for."""
+    return [
+        {
+            "threshold": _rounded(curve.threshold, 6),
+            "positive": curve.positive.tolist(),
+            "negative": curve.negative.tolist(),
+        }
+        for curve in curves
+    ]
+
+
+def describe_prediction(clf: TANClassifier | TANEnsembleClassifier) -> dict[str, Any] | None:
+    """What predicting in the page takes: cuts and networks; None if they would make it too large."""
+    members = clf.estimators_ if isinstance(clf, TANEnsembleClassifier) else [clf]
+    if sum(member.network_.n_parameters for member in members) > _MOST_PARAMETERS:
+        return None
+    columns = []
+    for column in clf.encoder_.columns:
+        codes = {"card": column.card, "missing": column.card - column.has_missing}
+        columns.append(codes if isinstance(column, CategoryColumn) else {**codes, "cuts": column.cuts.tolist()})
+    return {"columns": columns, **describe_networks(clf)}
+
+
+def describe_frequencies(network: Network) -> dict[str, Any] | None:
+    """Frequencies of the values of each feature given the class, in sequence [x_i, c]; None if there is a cycle."""
+    if not network.is_bayesian_network:
+        return None
+    if network.has_pairs:
+        tables = [np.exp(cpt[-1, -1, :-1]) for cpt in network.open_cpts().cpts]
+    else:
+        tables = [each.T for each in network.marginals(classes=np.arange(network.n_classes)).features]
+    start = np.concatenate([[0], np.cumsum(network.cards)[:-1]])
+    return {"packed": _pack(np.concatenate(tables), 2), "start": start.tolist()}
+
+
+def describe_examples(clf: TANClassifier | TANEnsembleClassifier, rows: ReportRows) -> dict[str, Any]:
+    """Rows to look at one by one: their codes, their numbers as they were given, and their classes."""
+    kinds = rows.examples()
+    numbers = sorted({number for listed in kinds.values() for number in listed})
+    place = {number: k for k, number in enumerate(numbers)}
+    cells = [_cells(clf, rows, i, numbers) for i in range(rows.codes.shape[1])]
+    return {
+        "numbers": numbers,
+        "codes": rows.codes[numbers].tolist(),
+        "cells": [list(row) for row in zip(*cells, strict=True)] if numbers else [],
+        "truth": None if rows.truth is None else rows.truth[numbers].tolist(),
+        "kinds": {kind: [place[number] for number in listed] for kind, listed in kinds.items()},
+    }
+
+
+def _cells(clf: TANClassifier | TANEnsembleClassifier, rows: ReportRows, i: int, numbers: list[int]) -> list[Any]:
+    """Some cells of a column: numbers, and texts that training did not show; None where the code says it all."""
+    levels, column = rows.frame.levels[i], clf.encoder_.columns[i]
+    cells = rows.frame.columns[i][numbers]
+    if not isinstance(column, CategoryColumn):
+        found = number_reader(levels, rows.frame.label(i))(cells).tolist()
+        return [None if cell != cell else cell for cell in found]
+    is_unseen = (rows.codes[numbers, i] == column.card).tolist()
+    texts = [str(cell) for cell in (cells if levels is None else levels[cells]).tolist()]
+    is_missing = (cells < 0 if levels is not None else cells != cells).tolist()
+    parts = zip(texts, is_unseen, is_missing, strict=True)
+    return [shorten(text) if unseen and not missing else None for text, unseen, missing in parts]
 
 
 def mean_image(codes: IntArray, cards: IntArray) -> list[float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from tanager.learning import (
     Subset,
 )
 from tanager.report.evaluation import Evaluation
+from tanager.report.markup import card
 from tanager.report.payload import shorten, used_structure
 
 _STRUCTURES: dict[type, str] = {
@@ -49,38 +48,8 @@ _STRUCTURES: dict[type, str] = {
 _LONGEST_OPTION = 200  # characters; a value with all its options rarely has more
 
 
-@dataclass(frozen=True)
-class Words:
-    """Pieces of HTML, escaped."""
-
-    subtitle: str
-    cards: str
-    details: str
-    footer: str
-    texts: dict[str, str]
-
-
-def summarise(
-    clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | None, weights: dict[str, Any] | None
-) -> Words:
-    """Write the text of a report."""
-    from tanager import __version__
-
-    return Words(
-        subtitle=html.escape(_subtitle(clf)),
-        cards="\n".join(_card(*card) for card in _cards(clf, evaluation)),
-        details="\n".join(f"<tr><th scope='row'>{_esc(k)}</th><td>{_esc(v)}</td></tr>" for k, v in _options(clf)),
-        footer=f"Written by Tanager {html.escape(__version__)}.",
-        texts={
-            "members_text": _members_text(clf),
-            "network_text": _network_text(clf),
-            "evaluation_text": _evaluation_text(evaluation),
-            "weights_text": _weights_text(weights),
-        },
-    )
-
-
-def _subtitle(clf: TANClassifier | TANEnsembleClassifier) -> str:
+def describe_model(clf: TANClassifier | TANEnsembleClassifier) -> str:
+    """The classifier in a sentence."""
     if isinstance(clf, TANEnsembleClassifier):
         kind = "log-probabilities" if clf.combine == "log" else "probabilities"
         n_members = len(clf.estimators_)
@@ -116,16 +85,10 @@ def _choice(clf: TANClassifier) -> str:
     return f"{preset} on held-out rows; log-odds divided by {clf.choice_['temperature']:.2f}."
 
 
-def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | None) -> list[tuple[str, str, str]]:
-    cards = []
-    if evaluation is not None:
-        cards += [
-            ("Error", f"{evaluation.error:.2%}", f"± {evaluation.standard_error:.2%}, {evaluation.n_rows:,} rows"),
-            ("Log loss", f"{evaluation.log_loss:.3f}", "nats per row"),
-            ("Calibration error", f"{evaluation.calibration.expected_error:.2%}", "mean over rows"),
-        ]
+def size_cards(clf: TANClassifier | TANEnsembleClassifier) -> str:
+    """How large the classifier is, as cards."""
     n_features = len(clf.encoder_.columns)
-    cards += [("Features", f"{n_features:,}", f"{int(clf.encoder_.cards.sum()):,} values in all")]
+    cards = [("Features", f"{n_features:,}", f"{int(clf.encoder_.cards.sum()):,} values in all")]
     cards += [("Classes", f"{len(clf.classes_):,}", "")]
     if isinstance(clf, TANEnsembleClassifier):
         members = [member.network_.extra_parents.tolist() for member in clf.estimators_]
@@ -135,17 +98,10 @@ def _cards(clf: TANClassifier | TANEnsembleClassifier, evaluation: Evaluation | 
     else:
         cards += [("Extra parents", f"{int((clf.network_.extra_parents >= 0).sum()):,}", f"of {n_features:,} features")]
         cards += [("Parameters", f"{clf.network_.n_parameters:,}", "CPT entries")]
-    return cards
+    return "\n".join(card(*each) for each in cards)
 
 
-def _card(label: str, value: str, note: str) -> str:
-    return (
-        f'<div class="card"><dt>{_esc(label)}</dt><dd>{_esc(value)}'
-        f"{f'<small>{_esc(note)}</small>' if note else ''}</dd></div>"
-    )
-
-
-def _options(clf: TANClassifier | TANEnsembleClassifier) -> list[tuple[str, str]]:
+def list_options(clf: TANClassifier | TANEnsembleClassifier) -> list[tuple[str, str]]:
     """Options as they were given, those of values included, and then as they were used where a fit decided."""
     given = clf.get_params()
     used = {
@@ -162,7 +118,8 @@ def _short(value: Any) -> str:
     return shorten(repr(value), _LONGEST_OPTION)
 
 
-def _network_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
+def network_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
+    """What is special about the network."""
     if isinstance(clf, TANEnsembleClassifier):
         return ""
     if not clf.network_.is_bayesian_network:
@@ -176,22 +133,28 @@ def _network_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
     return "Where a feature with many values is a parent, its values are put into groups, the rows of the CPT."
 
 
-def _members_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
+def members_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
+    """What the edges of an ensemble show."""
     if not isinstance(clf, TANEnsembleClassifier):
         return ""
     return f"The width of an edge is the fraction of the {len(clf.estimators_)} members that have it."
 
 
-def _evaluation_text(evaluation: Evaluation | None) -> str:
-    if evaluation is None:
-        return ""
-    text = f"On {evaluation.n_rows:,} rows. If the classifier was trained on them, these results are optimistic."
-    if evaluation.n_unknown:
-        text += f" {evaluation.n_unknown:,} rows have classes that did not occur in training, and count as errors."
-    return text
+def evaluation_text(evaluation: Evaluation | None) -> str:
+    """What the charts of predictions show."""
+    return "" if evaluation is None else f"On {evaluation.n_rows:,} rows."
 
 
-def _weights_text(weights: dict[str, Any] | None) -> str:
+def examples_text(n_rows: int, combine: str) -> str:
+    """What is shown of single rows."""
+    text = f"Some of the {n_rows:,} rows, counted from 0, with what each value added to the log-odds. "
+    if combine == "probability":
+        text = f"Some of the {n_rows:,} rows, counted from 0. An average of probabilities is not a sum over features. "
+    return text + "If the rows are confidential, so is this page."
+
+
+def weights_text(weights: dict[str, Any] | None) -> str:
+    """What the weights of the features are."""
     if weights is None:
         return ""
     if weights["kind"] == "contribution":
@@ -200,7 +163,3 @@ def _weights_text(weights: dict[str, Any] | None) -> str:
             f"shows the mean size of each feature's term over {weights['n_rows']:,} rows without unknown values."
         )
     return "Mutual information between each feature and the class under the model, in bits."
-
-
-def _esc(text: str) -> str:
-    return html.escape(text)

@@ -1,5 +1,7 @@
 // Learning curves, confusion matrix, calibration and weights of the features.
-const MOST_BARS = 25;
+import { axis, byId, colour, colourScale, columnTicks, data, drawAndFollow, heightOf, labelLength, lineTicks, percent, plain, plot, plotWidth } from "./theme.js";
+
+const MOST_WEIGHTS = 25;
 
 function drawCurve(name, format, label) {
   const y = data.history[name];
@@ -10,7 +12,7 @@ function drawCurve(name, format, label) {
   plot(byId(`history-${name}`), [trace], layout, label);
 }
 
-function startHistory() {
+export function startHistory() {
   const hasSearch = data.history.entropy.some((value) => value > 0);
   byId("history-entropy-panel").hidden = !hasSearch;
   drawAndFollow(() => {
@@ -20,7 +22,7 @@ function startHistory() {
   });
 }
 
-function drawConfusion() {
+export function drawConfusion() {
   const { confusion } = data.evaluation;
   const { classes } = data;
   const share = confusion.map((row) => {
@@ -32,13 +34,16 @@ function drawConfusion() {
   const isSmall = classes.length <= 10;
   const annotations = isSmall ? confusion.flatMap((row, t) => row.map((count, p) => ({
     x: p, y: t, text: count ? String(count) : "", showarrow: false, font: { size: 12, color: share[t][p] > 0.5 ? colour("surface") : colour("ink") } }))) : [];
+  const host = byId("confusion");
+  const columns = columnTicks(classes, plotWidth(host, classes, 20), labelLength(host));
+  host.style.height = isSmall ? "" : heightOf(classes, columns);
   const layout = { annotations,
-    xaxis: axis({ ...columnTicks(classes, byId("confusion").clientWidth - 90, 14, 30), title: { text: "predicted", standoff: 4 }, showgrid: false, zeroline: false, fixedrange: true }),
-    yaxis: axis({ ...ticks(classes, 14, 30), title: { text: "true", standoff: 4 }, showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }) };
-  plot(byId("confusion"), [trace], layout, "Heat map: rows by true class and predicted class");
+    xaxis: axis({ ...columns, title: { text: "predicted", standoff: 4 }, showgrid: false, zeroline: false, fixedrange: true }),
+    yaxis: axis({ ...lineTicks(host, classes), title: { text: "true", standoff: 4 }, showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }) };
+  plot(host, [trace], layout, "Heat map: rows by true class and predicted class");
 }
 
-function drawCalibration() {
+export function drawCalibration() {
   const { confidence, accuracy, n_rows: nRows } = data.evaluation;
   const traces = [
     { type: "bar", x: confidence, y: nRows, yaxis: "y2", width: confidence.map(() => 0.03), marker: { color: colour("line") }, hovertemplate: "%{y} rows<extra></extra>" },
@@ -55,13 +60,13 @@ function drawCalibration() {
 }
 
 function drawWeightBars(value, order) {
-  const shown = order.slice(0, MOST_BARS);
+  const shown = order.slice(0, MOST_WEIGHTS);
   byId("weights-chart").style.height = `${24 * shown.length + 60}px`;
   const trace = { type: "bar", orientation: "h", x: shown.map((i) => value[i]), y: shown.map((_, k) => k), text: shown.map((i) => plain(data.features[i])), textposition: "none",
     marker: { color: colour("accent") }, hovertemplate: "%{text}: %{x:.4f}<extra></extra>" };
   const unit = data.weights.kind === "contribution" ? "nats" : "bits";
   const layout = { bargap: 0.25, xaxis: axis({ rangemode: "tozero", title: { text: unit, standoff: 4 }, fixedrange: true }),
-    yaxis: axis({ ...ticks(shown.map((i) => data.features[i]), 22), autorange: "reversed", showgrid: false, fixedrange: true }) };
+    yaxis: axis({ ...lineTicks(byId("weights-chart"), shown.map((i) => data.features[i])), autorange: "reversed", showgrid: false, fixedrange: true }) };
   plot(byId("weights-chart"), [trace], layout, `Bar chart: weights of the ${shown.length} most informative features`);
 }
 
@@ -75,7 +80,7 @@ function drawWeightImage(value) {
   plot(byId("weights-chart"), [trace], layout, "Image: weight of each pixel");
 }
 
-function startWeights() {
+export function startWeights() {
   const { value } = data.weights;
   const order = value.map((_, i) => i).sort((a, b) => value[b] - value[a]);
   drawAndFollow(() => (data.image ? drawWeightImage(value) : drawWeightBars(value, order)));

@@ -1,10 +1,12 @@
 // The learned structure: pixels on their grid, or a tree with a line for each feature.
 // With few features, each gets more space.
-const LINE = Math.min(Math.max(360 / (data.features.length + 1), 26), 44);
+import { chooseFeature, jointName, parentsOf, startTables } from "./tables.js";
+import { byId, data, percent, short, svgElement } from "./theme.js";
+export const LINE = Math.min(Math.max(360 / (data.features.length + 1), 26), 44);
 const INDENT = LINE > 32 ? 44 : 32;
 const CELL = 30;
 
-function addTip(svg, id) {
+export function addTip(svg, id) {
   const defs = svgElement("defs", {}, svg);
   const marker = svgElement("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 11, markerHeight: 11,
     markerUnits: "userSpaceOnUse", orient: "auto" }, defs);
@@ -12,11 +14,11 @@ function addTip(svg, id) {
   return `url(#${id})`;
 }
 
-function edgeWidth(probability) {
+export function edgeWidth(probability) {
   return (0.5 + 3.3 * probability).toFixed(2);
 }
 
-function addNode(svg, feature, kind, title) {
+export function addNode(svg, feature, kind, title) {
   const node = svgElement("g", { class: `node ${kind}`, "data-feature": feature, role: "button", tabindex: -1 }, svg);
   node.setAttribute("aria-label", title);
   svgElement("title", {}, node).textContent = title;
@@ -27,7 +29,15 @@ function describeParent(i) {
   const name = data.features[i];
   const parents = parentsOf(i);
   if (!parents.length) return `${name}, no parent except the class`;
-  return `${name}, ${parents.length > 1 ? "parents" : "parent"} ${jointName(parents)} (${percent(data.network.strength[i])})`;
+  const label = edgeLabel(i);
+  return `${name}, ${parents.length > 1 ? "parents" : "parent"} ${jointName(parents)}${label ? ` (${label})` : ""}`;
+}
+
+// What the edge to a feature adds; where that is not known, the probability of the parent, if there was a choice.
+function edgeLabel(i) {
+  const { gain, strength } = data.network;
+  if (gain && gain[i] !== null) return `${gain[i] < 0 ? "−" : "+"}${Math.abs(gain[i]).toFixed(4)}`;
+  return strength.some((value) => value < 0.9995) ? percent(strength[i]) : "";
 }
 
 function linesOfTree() {
@@ -72,7 +82,7 @@ function drawTree(host) {
   add(-1, 18, LINE / 2, "class", "class", "", "The class");
   linesOfTree().forEach((i) => {
     const isRoot = parents[i] < 0;
-    add(i, ...place(i), isRoot ? "root" : "", data.features[i], isRoot ? "" : percent(strength[i]), describeParent(i));
+    add(i, ...place(i), isRoot ? "root" : "", data.features[i], isRoot ? "" : edgeLabel(i), describeParent(i));
   });
   host.replaceChildren(svg);
   // Boxes behind the lines, and the picture, are sized to the rendered text.
@@ -88,7 +98,7 @@ function gridPlace(i) {
   return [CELL * (i % data.image[1]) + CELL / 2, CELL * Math.floor(i / data.image[1]) + CELL / 2];
 }
 
-function startGrid(label) {
+export function startGrid(label) {
   const [rows, columns] = data.image;
   const svg = svgElement("svg", { class: "grid fluid", viewBox: `0 0 ${CELL * columns} ${CELL * rows}`, role: "group", "aria-label": label });
   (data.mean_image || []).forEach((value, i) => {
@@ -99,7 +109,7 @@ function startGrid(label) {
 }
 
 // A slightly curved line between two pixels, so that both directions of an edge can be told apart.
-function gridEdge(from, to, gap) {
+export function gridEdge(from, to, gap) {
   const [x0, y0] = gridPlace(from);
   const [x1, y1] = gridPlace(to);
   const length = Math.hypot(x1 - x0, y1 - y0) || 1;
@@ -109,7 +119,7 @@ function gridEdge(from, to, gap) {
   return `M${x0} ${y0} Q${bx.toFixed(1)} ${by.toFixed(1)} ${end[0].toFixed(1)} ${end[1].toFixed(1)}`;
 }
 
-function addPixels(svg, describe, kindOf) {
+export function addPixels(svg, describe, kindOf) {
   data.features.forEach((_, i) => {
     const [x, y] = gridPlace(i);
     const node = addNode(svg, i, kindOf(i), describe(i));
@@ -144,7 +154,7 @@ function neighbour(feature, key, lines) {
   return lines[Math.min(Math.max(lines.indexOf(feature) + step, 0), lines.length - 1)];
 }
 
-function listen(host, choose, lines) {
+export function listen(host, choose, lines) {
   host.addEventListener("click", (event) => {
     const node = event.target.closest(".node");
     if (node) choose(Number(node.dataset.feature));
@@ -163,7 +173,7 @@ function listen(host, choose, lines) {
   });
 }
 
-function startNetwork() {
+export function startNetwork() {
   const host = byId("network-view");
   if (data.image) drawGrid(host);
   else drawTree(host);

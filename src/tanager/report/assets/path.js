@@ -1,5 +1,8 @@
 // How the parent distribution sharpened: edges of all candidates, whose widths change with the epoch, or a matrix if there
 // are too many. An ensemble has a single snapshot, whose widths are fractions of members.
+import { LINE, addNode, addPixels, edgeWidth, gridEdge, listen, startGrid } from "./network.js";
+import { jointName } from "./tables.js";
+import { axis, byId, colour, colourScale, columnTicks, data, drawAndFollow, fillSelect, labelLength, lineColours, lineTicks, plain, plot, plotWidth, short, svgElement, ticks, unpack } from "./theme.js";
 const MOST_ARCS = 48;
 const MOST_EDGES = 20000;
 const FAINTEST = 0.01;
@@ -73,13 +76,9 @@ function drawMatrix(host) {
   host.style.height = "560px";
   const trace = { type: "heatmap", z, zmin: 0, zmax: 1, colorscale: colourScale(), showscale: false,
     hovertemplate: "child %{y}<br>parent %{x}<br>%{z:.3f}<extra></extra>" };
-  const layout = { xaxis: axis({ ...columnTicks(names, host.clientWidth - 120), title: { text: "parent" }, showgrid: false, fixedrange: true }),
-    yaxis: axis({ ...ticks(data.features, 12, 30), title: { text: "child" }, showgrid: false, autorange: "reversed", fixedrange: true }) };
+  const layout = { xaxis: axis({ ...columnTicks(names, plotWidth(host, data.features, 20)), title: { text: "parent" }, showgrid: false, fixedrange: true }),
+    yaxis: axis({ ...ticks(data.features, labelLength(host), 30), title: { text: "child" }, showgrid: false, autorange: "reversed", fixedrange: true }) };
   plot(host, [trace], layout, "Heat map: probability of each parent (columns) of each feature (rows)");
-}
-
-function lineColours() {
-  return [colour("accent"), colour("second"), colour("third"), "#a06cd5", "#d19a1f", "#2aa3b8", "#d4589b", "#8a8f99"];
 }
 
 function drawCandidates(feature) {
@@ -91,7 +90,7 @@ function drawCandidates(feature) {
     const trace = { type: "bar", orientation: "h", y: found.map((_, k) => k), x: found.map((e) => pathProbability(0, e)), marker: { color: colour("accent") },
       text: found.map((e) => plain(nameOfParent(e))), textposition: "none", hovertemplate: "%{text}: %{x:.0%}<extra></extra>" };
     const layout = { xaxis: axis({ range: [0, 1], tickformat: ".0%", title: { text: "fraction of members" }, fixedrange: true }),
-      yaxis: axis({ ...ticks(found.map(nameOfParent)), autorange: "reversed", fixedrange: true }) };
+      yaxis: axis({ ...lineTicks(host, found.map(nameOfParent)), autorange: "reversed", fixedrange: true }) };
     return plot(host, [trace], layout, `Bar chart: parents of ${data.features[feature]} by fraction of members`);
   }
   const traces = found.map((e, k) => ({
@@ -164,7 +163,7 @@ function startSlider() {
   });
 }
 
-function startPath() {
+export function startPath() {
   const host = byId("path-view");
   const canDraw = path.child.length <= MOST_EDGES && (data.image || data.features.length <= MOST_ARCS);
   if (canDraw && data.image) startPathGrid(host);

@@ -1,4 +1,5 @@
 // The panel with the CPT of one feature: a heat map for each class, or one at a time if there are many.
+import { axis, byId, colour, colourScale, columnTicks, data, drawers, fillSelect, lineTicks, plain, plot, plotWidth, short, unpack } from "./theme.js";
 const MOST_FACETS = 4;
 const MOST_BESIDE = 20; // values of a feature whose heat maps stand side by side
 const THINNEST = 8; // pixels of a cell with a gap around it
@@ -14,16 +15,16 @@ function tableOf(feature) {
   return (p, x, c) => tables.numbers[start + (p * nOwn + x) * nClasses + c] / tables.top;
 }
 
-function parentsOf(feature) {
+export function parentsOf(feature) {
   return [data.network.parents[feature], data.network.second[feature]].filter((parent) => parent >= 0);
 }
 
-function jointName(parents) {
+export function jointName(parents) {
   return parents.map((parent) => data.features[parent]).join(" and ");
 }
 
 // A line for each value of the parent, for each group of values if they are grouped, or for each pair of values of two parents.
-function jointValues(parents) {
+export function jointValues(parents) {
   const linesOf = (parent) => data.network.groups[parent] || data.values[parent];
   const extend = (lines, parent) => lines.flatMap((line) => linesOf(parent).map((value) => [...line, value]));
   return parents.reduce(extend, [[]]).map((line) => line.join(", "));
@@ -42,7 +43,7 @@ function slicesOf(feature) {
 
 function heatMap(host, z, x, y, top, label) {
   const isSmall = x.labels.length * y.labels.length <= 49 && x.labels.length <= 7;
-  const width = host.clientWidth - 90;
+  const width = plotWidth(host, y.labels);
   const columns = columnTicks(x.labels, width);
   host.style.height = `${Math.min(Math.max(26 * y.labels.length, 60) + (columns.tickangle ? 100 : 55), 640)}px`;
   const text = y.labels.map((row) => x.labels.map((column) => `${plain(y.name)}: ${plain(row)}<br>${plain(x.name)}: ${plain(column)}`));
@@ -54,7 +55,7 @@ function heatMap(host, z, x, y, top, label) {
   };
   const layout = {
     xaxis: axis({ ...columns, showgrid: false, zeroline: false, fixedrange: true }),
-    yaxis: axis({ ...ticks(y.labels, Math.max(14, Math.floor(host.clientWidth / 20)), 30), showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }),
+    yaxis: axis({ ...lineTicks(host, y.labels), showgrid: false, zeroline: false, autorange: "reversed", fixedrange: true }),
   };
   plot(host, [trace], layout, label);
 }
@@ -106,12 +107,12 @@ function drawPrior() {
   byId("table-title").textContent = "Probability of the classes";
   const host = addFacet("");
   host.style.height = `${Math.min(Math.max(24 * data.classes.length + 70, 160), 640)}px`;
-  const prior = data.network.prior;
+  const prior = data.shares;
   const text = data.classes.map(plain);
   const trace = { type: "bar", orientation: "h", x: prior, y: data.classes.map((_, c) => c), text, textposition: "none",
     marker: { color: colour("accent") }, hovertemplate: "%{text}: %{x:.4f}<extra></extra>" };
   const layout = { xaxis: axis({ title: { text: "probability" }, rangemode: "tozero", fixedrange: true }),
-    yaxis: axis({ ...ticks(data.classes), autorange: "reversed", fixedrange: true }) };
+    yaxis: axis({ ...lineTicks(host, data.classes), autorange: "reversed", fixedrange: true }) };
   plot(host, [trace], layout, "Bar chart: probability of each class");
   byId("table-top").textContent = "1";
 }
@@ -119,7 +120,7 @@ function drawPrior() {
 let chosenFeature = -1;
 
 // Show the CPT of a feature, or the prior of the class (-1), and highlight it in the network.
-function chooseFeature(feature) {
+export function chooseFeature(feature) {
   chosenFeature = feature;
   byId("table-feature").value = String(feature);
   const slices = feature < 0 ? [{ key: "all", label: "all classes" }] : slicesOf(feature);
@@ -134,7 +135,7 @@ function chooseFeature(feature) {
   });
 }
 
-function startTables() {
+export function startTables() {
   const names = data.features.map((name, i) => [i, name]);
   fillSelect(byId("table-feature"), [[-1, "(the class)"], ...names]);
   byId("table-feature").addEventListener("change", (event) => chooseFeature(Number(event.target.value)));

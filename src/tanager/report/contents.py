@@ -1,0 +1,196 @@
+"""What goes into a report: the data of its charts, its texts, and which sections it has."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tanager.estimators import TANEnsembleClassifier
+from tanager.report import payload, summary
+from tanager.report.baselines import evaluate_baselines
+from tanager.report.comparison import Other, compare
+from tanager.report.evaluation import Evaluation, trace_threshold
+from tanager.report.feature_weights import class_information, mean_contributions
+from tanager.report.markup import details, measured_table, number, percent
+from tanager.report.measures import measure_table, measures_text, warning
+from tanager.report.quality import inspect_columns
+from tanager.report.rows import Classifier, ReportRows
+
+
+@dataclass
+class Contents:
+    """What goes into the page: data of the charts, texts by name, and names of sections.
+
+    Sections are templates in ``assets``; ``parts`` are those templates that a section includes.
+    """
+
+    data: dict[str, Any]
+    texts: dict[str, str] = field(default_factory=dict)
+    sections: list[str] = field(default_factory=list)
+    parts: set[str] = field(default_factory=set)
+
+
+def make_contents(
+    clf: Classifier,
+    rows: ReportRows | None,
+    trained: ReportRows | None,
+    other: Other | None,
+    image: tuple[int, int] | None,
+) -> Contents:
+    """Fill in everything that is known."""
+    contents = Contents({**payload.describe_features(clf), "image": None if image is None else list(image)})
+    _add_summary(contents, clf, rows, trained, other)
+    _add_prediction(contents, clf)
+    search = _add_structure(contents, clf)
+    _add_features(contents, clf, rows)
+    if rows is not None:
+        _add_rows(contents, clf, rows, image)
+    if rows is not None and other is not None:
+        text, tables = compare(clf, rows, other)
+        contents.texts |= {"comparison_text": html.escape(text), "comparison": tables}
+        contents.sections.append("comparison")
+    if rows is not None:
+        _add_quality(contents, clf, rows)
+    contents.sections += [*search, "card"]
+    contents.texts["details"] = "\n".join(
+        f"<tr><th scope='row'>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in summary.list_options(clf)
+    )
+    return contents
+
+
+def _add_summary(
+    contents: Contents, clf: Classifier, rows: ReportRows | None, trained: ReportRows | None, other: Other | None
+) -> None:
+    evaluation = None if rows is None else rows.evaluation
+    baselines = None if rows is None else evaluate_baselines(clf, rows, trained)
+    share = None if rows is None else rows.share_trained_on(clf)
+    contents.texts |= {
+        "warning": warning(share, 0 if evaluation is None else evaluation.n_unknown),
+        "measures_text": measures_text(clf, evaluation, baselines),
+        "measures": measure_table(clf, evaluation, baselines, other),
+        "cards": summary.size_cards(clf),
+    }
+    contents.sections.append("summary")
+
+
+def _add_prediction(contents: Contents, clf: Classifier) -> None:
+    """What predicting in the page takes, unless it would make the page too large."""
+    contents.data["classifier"] = payload.describe_prediction(clf)
+    contents.texts["size_text"] = ""
+    if contents.data["classifier"] is None:
+        contents.texts["size_text"] = (
+            "The model is too large for the what-if panel and for explanations of single rows."
+        )
+    else:
+        contents.sections.append("whatif")
+
+
+def _add_structure(contents: Contents, clf: Classifier) -> list[str]:
+    """The network or the networks of the members; returns the sections about how they were found."""
+    contents.texts |= {"edges": "", "edges_text": ""}
+    contents.texts |= {"network_text": summary.network_text(clf), "members_text": summary.members_text(clf)}
+    data = contents.data
+    if isinstance(clf, TANEnsembleClassifier):
+        data["path"] = payload.describe_members(clf)
+        contents.sections.append("members")
+        return []
+    data["network"] = payload.describe_network(clf)
+    data["path"] = payload.describe_path(clf)
+    data["history"] = {name: column.tolist() for name, column in clf.history_.items()}
+    contents.sections.append("network")
+    return [*(["path"] if data["path"] else []), *(["history"] if data["history"]["loss"] else [])]
+
+
+def _add_features(contents: Contents, clf: Classifier, rows: ReportRows | None) -> None:
+    """Weights of the features, and the frequencies of their values."""
+    contents.data["frequencies"] = payload.describe_frequencies(payload.describing_network(clf))
+    contents.data["weights"] = _weigh(clf, rows)
+    contents.texts["weights_text"] = summary.weights_text(contents.data["weights"])
+    if contents.data["weights"]:
+        contents.parts.add("weights")
+    contents.sections.append("features")
+
+
+def _add_rows(contents: Contents, clf: Classifier, rows: ReportRows, image: tuple[int, int] | None) -> None:
+    """Single rows, and the charts of how well all of them were predicted."""
+    data = contents.data
+    if image is not None:
+        data["mean_image"] = payload.mean_image(rows.codes, clf.encoder_.cards)
+    if data["classifier"] is not None:
+        data["examples"] = payload.describe_examples(clf, rows)
+        contents.texts["examples_text"] = summary.examples_text(rows.n_rows, data["classifier"]["combine"])
+        contents.sections.append("examples")
+    if rows.evaluation is None:
+        return
+    data["evaluation"] = payload.describe_evaluation(rows.evaluation)
+    contents.texts |= {"evaluation_text": summary.evaluation_text(rows.evaluation), "classes": ""}
+    n_classes = len(clf.classes_)
+    if n_classes == 2 and rows.truth is not None and len(set(rows.truth.tolist()) - {-1}) == 2:
+        curves = [trace_threshold(rows.probabilities[:, c], rows.truth == c) for c in range(2)]
+        data["threshold"] = payload.describe_threshold(curves)
+        contents.parts.add("threshold")
+    elif n_classes > 2:
+        contents.texts["classes"] = _class_table(data["classes"], rows.evaluation)
+    contents.sections.append("evaluation")
+
+
+def _class_table(names: list[str], evaluation: Evaluation) -> str:
+    found = evaluation.of_classes()
+    lines = [
+        [
+            name,
+            f"{int(found['rows'][c]):,}",
+            *(percent(float(found[key][c])) for key in ("precision", "recall")),
+            number(float(found["f1"][c])),
+            number(float(evaluation.areas[c])),
+        ]
+        for c, name in enumerate(names)
+    ]
+    return measured_table(["Class", "Rows", "Precision", "Recall", "F1", "Area under ROC"], lines)
+
+
+def _add_quality(contents: Contents, clf: Classifier, rows: ReportRows) -> None:
+    """What is worth a look in the columns, those with findings first."""
+    columns = inspect_columns(clf, rows)
+    lines = [
+        [
+            contents.data["features"][i],
+            f"{column.n_values:,}",
+            percent(column.missing),
+            percent(column.unknown),
+            percent(float("nan") if column.told is None else column.told),
+            "; ".join(column.findings),
+        ]
+        for i, column in enumerate(columns)
+    ]
+    heads = ["Column", "Distinct values", "Missing", "Unseen in training", "Tells of the class", "Worth a look"]
+    found = [line for line in lines if line[-1]]
+    every = details("Table of all columns", measured_table(heads[:-1], (line[:-1] for line in lines)))
+    contents.texts |= {
+        "quality_text": (
+            f"Of {len(columns):,} columns, {len(found):,} are worth a look. What a column tells of the class is the "
+            "share of the uncertainty about the class that it takes away on its own, on these rows."
+        ),
+        "quality": (measured_table(heads, found, ends_in_text=True) if found else "") + every,
+    }
+    contents.sections.append("quality")
+
+
+def _weigh(clf: Classifier, rows: ReportRows | None) -> dict[str, Any] | None:
+    """Weights of the features and their kind; None if they cannot be computed."""
+    is_ensemble = isinstance(clf, TANEnsembleClassifier)
+    networks = [member.network_ for member in clf.estimators_] if is_ensemble else [clf.network_]
+    if len(clf.classes_) < 2:
+        return None
+    if rows is not None and not (is_ensemble and clf.combine == "probability"):
+        is_complete = (rows.codes < clf.encoder_.cards).all(axis=1)
+        if is_complete.any():
+            weights = mean_contributions(networks, rows.codes[is_complete], rows.probabilities[is_complete])
+            return {"kind": "contribution", "value": weights.round(5).tolist(), "n_rows": int(is_complete.sum())}
+    if all(network.is_bayesian_network and not network.has_pairs for network in networks):
+        mean = np.mean([class_information(network) for network in networks], axis=0)
+        return {"kind": "information", "value": mean.round(5).tolist(), "n_rows": 0}
+    return None
