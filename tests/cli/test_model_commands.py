@@ -97,7 +97,7 @@ def test_report_reads_the_rows_as_the_model_does(call, model, flowers, tmp_path,
     import tanager.report
 
     seen = []
-    monkeypatch.setattr(tanager.report, "write_report", lambda clf, path, X, y, title: seen.append((X, y, title)))
+    monkeypatch.setattr(tanager.report, "write_report", lambda clf, path, X, y, title, **_: seen.append((X, y, title)))
     lines = flowers.read_text().splitlines()
     lines[1] = lines[1].replace("setosa", "rose")
     path = tmp_path / "t.csv"
@@ -108,6 +108,22 @@ def test_report_reads_the_rows_as_the_model_does(call, model, flowers, tmp_path,
     assert X.num_rows == len(y) == 149
     assert title == "species: flowers"
     assert load(model).score(X, y) > 0.9
+
+
+def test_report_of_two_models_with_training_rows(call, refused, model, flowers, tmp_path):
+    out = tmp_path / "r.html"
+    call("report", model, flowers, "--train", flowers, "--against", model, "--out", out)
+    text = out.read_text(encoding="utf-8")
+    assert '<section id="comparison"' in text
+    assert "These are training rows" in text
+    assert "fitted to four fifths of these rows" in text  # and not to the rows that they are judged by
+    result = call("report", model, "--against", model, "--out", out)
+    assert (result.exit_code, "require DATA" in result.output) == (2, True)
+    short = tmp_path / "short.csv"
+    short.write_text("\n".join(line.split(",", 1)[1] for line in flowers.read_text().splitlines()) + "\n")
+    other = tmp_path / "other.tanager"
+    call("fit", short, "--target", "species", "--out", other)
+    assert "differ in their columns" in refused("report", model, flowers, "--against", other, "--out", out)
 
 
 def test_report_without_rows_or_classes(refused, model, flowers, tmp_path):

@@ -171,7 +171,7 @@ def test_all_parts_are_there(browser, reports):
         "history-entropy",
         "confusion",
         "calibration",
-        "weights-chart",
+        "importance-chart",
         "feature-frequencies",
         "feature-contributions",
         "path-lines",
@@ -345,7 +345,7 @@ def test_what_there_is_nothing_of_is_left_out(browser, reports):
     browser.open(reports / "ml.html", width=390)
     for section in ("path", "history", "evaluation"):
         assert browser.count(f"#{section}") == 0
-    assert browser.count("#weights-chart .bars .point") == 4
+    assert browser.count("#importance-chart .bars .point") == 4
     browser.open(reports / "ensemble.html")
     assert browser.count("#members .edge") > 0
     assert browser.count("#path-lines .bars .point") > 0
@@ -526,7 +526,7 @@ def test_labels_of_bars_do_not_overlap(browser, tmp_path):
         browser.open(tmp_path / "long.html", width=width)
         for axis in ("#feature-frequencies .xtick text", "#confusion .xtick text"):
             rights = [right for _, right, _, _ in browser.run(boxes, axis)]
-            assert len(rights) > 4
+            assert len(rights) >= 4
             assert np.diff(rights).min() >= 12.5
         for lines in ("#feature-frequencies .ytick text", "#whatif-classes .bar-line", "#network-view text"):
             places = browser.run(boxes, lines)

@@ -29,7 +29,6 @@ from tanager import (
 from tanager.learning import VALUES
 from tanager.report import write_report
 from tanager.report.evaluation import calibrate, evaluate, number_classes, trace_threshold
-from tanager.report.feature_weights import class_information, mean_contributions
 from tanager.report.payload import shorten
 from tanager.report.summary import _STRUCTURES
 from tests.fine_bins import fine_classifier
@@ -164,7 +163,7 @@ class TestPage:
         assert not clf.network_.is_bayesian_network
         text = write_report(clf, tmp_path / "r.html").read_text(encoding="utf-8")
         assert "form a cycle" in text
-        assert 'id="weights-chart"' not in text
+        assert data_of(tmp_path / "r.html")["frequencies"] is None
 
     def test_ensemble(self, iris, tmp_path):
         members = IndependentSearches("subset", n_members=4)
@@ -176,8 +175,9 @@ class TestPage:
         for child, parent, found in zip(data["path"]["child"], data["path"]["parent"], share, strict=True):
             expected = np.mean([other.parents_[child] == parent for other in clf.estimators_])
             assert found == pytest.approx(expected, abs=1e-4)
+        np.testing.assert_allclose(data["importance"], clf.feature_importances_, atol=1e-5)
         clf.set_params(combine="probability")
-        assert data_of(write_report(clf, tmp_path / "p.html", *iris))["weights"]["kind"] == "information"
+        assert data_of(write_report(clf, tmp_path / "p.html", *iris))["classifier"]["combine"] == "probability"
 
     def test_two_parents(self, iris, tmp_path):
         sets = ParentSets.from_lists([[-1], [0], [-1, (0, 1)], [(0, 2), 1]])
@@ -188,12 +188,12 @@ class TestPage:
         assert [network["parents"], network["second"]] == clf.network_.extra_parents.T.tolist()
         found = list(zip(path["parent"], path["second"], strict=True))
         assert found == [(-1, -1), (0, -1), (-1, -1), (0, 1), (0, 2), (1, -1)]
-        assert data["weights"]["kind"] == "contribution"
+        assert len(data["importance"]) == 4
 
     def test_one_class(self, iris, tmp_path):
         X = iris[0]
         clf = TANClassifier("none", parameters="ml").fit(X, np.zeros(len(X)))
-        assert data_of(write_report(clf, tmp_path / "r.html"))["weights"] is None
+        assert data_of(write_report(clf, tmp_path / "r.html", X, np.zeros(len(X))))["classes"] == ["0.0"]
 
     def test_many_features_take_little_room(self, tmp_path):
         X = np.random.default_rng(0).integers(0, 8, size=(300, 256))
@@ -264,7 +264,7 @@ class TestOptions:
     )
     def test_structures_in_words(self, iris, tmp_path, structure, words):
         clf = TANClassifier(structure, "ml").fit(*iris)
-        expected = f"Bayesian network classifier: {words}; maximum likelihood."
+        expected = f"Bayesian network classifier: {words}; maximum likelihood. "
         assert expected in text_of(clf, tmp_path)
         clf.save(tmp_path / "saved.tanager")
         assert expected in text_of(load(tmp_path / "saved.tanager"), tmp_path)
@@ -280,13 +280,8 @@ class TestOptions:
         assert "classifier: a custom structure;" in text_of(TANClassifier(Mine(), "ml").fit(*iris), tmp_path)
 
     def test_choice_is_told(self, iris, tmp_path):
-        clf = TANClassifier("auto", "ml", random_state=0).fit(*iris)
-        temperature = f"log-odds divided by {clf.choice_['temperature']:.2f}."
-        preset = f"Preset {clf.choice_['preset']!r} of 2 on held-out rows"
-        assert f"{preset}; {temperature}" in text_of(clf, tmp_path)
-        clf = TANClassifier("none", "ml", calibrate=True, random_state=0).fit(*iris)
-        temperature = f"log-odds divided by {clf.choice_['temperature']:.2f}."
-        assert f" Calibrated on held-out rows; {temperature}" in text_of(clf, tmp_path)
+        for clf in (TANClassifier("auto", "ml", random_state=0), TANClassifier("none", "ml", calibrate=True)):
+            assert clf.fit(*iris).choice_["why"] in text_of(clf, tmp_path)
 
 
 class TestRefusals:
@@ -378,36 +373,6 @@ class TestEvaluation:
         assert (curve.positive[-1], curve.negative[-1]) == ((score > 0.5).sum(), (score <= 0.5).sum())
         k = 123
         assert curve.positive[k] + curve.negative[k] == (score >= curve.threshold[k]).sum()
-
-
-class TestWeights:
-    def test_contributions_sum_to_the_log_odds(self, fitted, iris):
-        """With one row, the sum of the contributions and of the prior is the log-odds."""
-        network = fitted.network_
-        codes = fitted._encode(iris[0])
-        joint = network.log_joint(codes)
-        for row in (0, 60, 120):
-            second, first = np.argsort(joint[row])[-2:]
-            signed = 0.0
-            sizes = mean_contributions([network], codes[row : row + 1], joint[row : row + 1])
-            for feature in range(4):
-                above = network.parents[feature]
-                line = np.log(network.cpt(feature)[codes[row, above] if above >= 0 else 0, codes[row, feature]])
-                assert sizes[feature] == pytest.approx(abs(line[first] - line[second]), abs=1e-6)
-                signed += line[first] - line[second]
-            signed += network.log_prior[first] - network.log_prior[second]
-            assert signed == pytest.approx(joint[row, first] - joint[row, second], abs=1e-4)
-
-    def test_information_is_that_of_the_joint_distribution(self, iris):
-        network = TANClassifier([-1, 0, 1, 1], parameters="ml").fit(*iris).network_
-        prior = np.exp(network.log_prior)
-        tables = [network.cpt(i) for i in range(4)]
-        joint = np.einsum("ac,abc,bdc,bec,c->abdec", tables[0][0], *tables[1:], prior)
-        found = class_information(network)
-        for feature in range(4):
-            pair = joint.sum(axis=tuple(axis for axis in range(4) if axis != feature))
-            independent = np.outer(pair.sum(axis=1), pair.sum(axis=0))
-            assert found[feature] == pytest.approx((pair * np.log2(pair / independent)).sum(), abs=1e-6)
 
 
 def test_every_structure_has_words():

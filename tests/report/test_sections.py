@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from tanager import IndependentSearches, TANClassifier, TANEnsembleClassifier
+from tanager import GradientDescent, IndependentSearches, TANClassifier, TANEnsembleClassifier
 from tanager.report import write_report
 from tanager.report.baselines import evaluate_baselines
 from tanager.report.quality import inspect_columns
@@ -170,3 +170,31 @@ def test_large_models_have_no_what_if_panel(clf, parts, tmp_path, monkeypatch):
     assert 'id="whatif"' not in text
     assert 'id="examples"' not in text
     assert "too large for the what-if panel" in text
+
+
+def test_edges_say_what_they_add(parts, tmp_path):
+    clf = TANClassifier("chow-liu", "penalised", random_state=0).fit(*parts[:2])
+    text = section(text_of(write_report(clf, tmp_path / "r.html")), "network")
+    assert np.isfinite(clf.edges_[0].gain)
+    for edge in clf.edges_:
+        gain = f"{edge.gain:.4f} <small>± {edge.standard_error:.4f}</small>"
+        assert f"{edge.parent} → {edge.child}</th><td>{gain}" in text
+    assert "lower the log-loss of held-out rows is with it" in text
+
+
+def test_edges_are_measured_on_the_rows_given_if_the_fit_held_out_none(parts, tmp_path):
+    clf = TANClassifier("chow-liu", GradientDescent(epochs=3), random_state=0).fit(*parts[:2])
+    assert np.isnan(clf.edges_[0].gain)
+    text = section(text_of(write_report(clf, tmp_path / "r.html")), "network")
+    assert "What the edges add to predictions was not measured." in text
+    text = section(text_of(write_report(clf, tmp_path / "r.html", *parts[2:])), "network")
+    edge = clf.edge_gains(*parts[2:])[0]
+    assert f"{edge.parent} → {edge.child}</th><td>{edge.gain:.4f} <small>" in text
+
+
+def test_edges_of_an_ensemble(parts, tmp_path):
+    clf = TANEnsembleClassifier(IndependentSearches("random", 3), "ml", random_state=0).fit(*parts[:2])
+    text = section(text_of(write_report(clf, tmp_path / "r.html")), "members")
+    for edge in clf.edges_:
+        share = np.mean([edge.parent in [e.parent for e in m.edges_ if e.child == edge.child] for m in clf.estimators_])
+        assert f"{edge.parent} → {edge.child}</th><td>{100 * share:.0f} %</td>" in text

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from tanager.estimators import TANEnsembleClassifier
+from tanager.estimators.findings import Edge
 from tanager.report import payload, summary
 from tanager.report.baselines import evaluate_baselines
 from tanager.report.comparison import Other, compare
+from tanager.report.edges import edge_table
 from tanager.report.evaluation import Evaluation, trace_threshold
-from tanager.report.feature_weights import class_information, mean_contributions
 from tanager.report.markup import details, measured_table, number, percent
-from tanager.report.measures import measure_table, measures_text, warning
+from tanager.report.measures import are_trained_on, measure_table, measures_text, warning
 from tanager.report.quality import inspect_columns
 from tanager.report.rows import Classifier, ReportRows
 
@@ -44,8 +45,8 @@ def make_contents(
     contents = Contents({**payload.describe_features(clf), "image": None if image is None else list(image)})
     _add_summary(contents, clf, rows, trained, other)
     _add_prediction(contents, clf)
-    search = _add_structure(contents, clf)
-    _add_features(contents, clf, rows)
+    search = _add_structure(contents, clf, rows)
+    _add_features(contents, clf)
     if rows is not None:
         _add_rows(contents, clf, rows, image)
     if rows is not None and other is not None:
@@ -65,8 +66,10 @@ def _add_summary(
     contents: Contents, clf: Classifier, rows: ReportRows | None, trained: ReportRows | None, other: Other | None
 ) -> None:
     evaluation = None if rows is None else rows.evaluation
-    baselines = None if rows is None else evaluate_baselines(clf, rows, trained)
     share = None if rows is None else rows.share_trained_on(clf)
+    if are_trained_on(share):
+        trained = None  # baselines must not be judged by rows that they were fitted to
+    baselines = None if rows is None else evaluate_baselines(clf, rows, trained)
     contents.texts |= {
         "warning": warning(share, 0 if evaluation is None else evaluation.n_unknown),
         "measures_text": measures_text(clf, evaluation, baselines),
@@ -88,29 +91,37 @@ def _add_prediction(contents: Contents, clf: Classifier) -> None:
         contents.sections.append("whatif")
 
 
-def _add_structure(contents: Contents, clf: Classifier) -> list[str]:
+def _add_structure(contents: Contents, clf: Classifier, rows: ReportRows | None) -> list[str]:
     """The network or the networks of the members; returns the sections about how they were found."""
-    contents.texts |= {"edges": "", "edges_text": ""}
+    edges = _edges(clf, rows)
+    contents.texts |= {"edges": edge_table(clf, edges), "edges_text": summary.edges_text(edges)}
     contents.texts |= {"network_text": summary.network_text(clf), "members_text": summary.members_text(clf)}
     data = contents.data
     if isinstance(clf, TANEnsembleClassifier):
         data["path"] = payload.describe_members(clf)
         contents.sections.append("members")
         return []
-    data["network"] = payload.describe_network(clf)
+    data["network"] = payload.describe_network(clf, edges)
     data["path"] = payload.describe_path(clf)
     data["history"] = {name: column.tolist() for name, column in clf.history_.items()}
     contents.sections.append("network")
     return [*(["path"] if data["path"] else []), *(["history"] if data["history"]["loss"] else [])]
 
 
-def _add_features(contents: Contents, clf: Classifier, rows: ReportRows | None) -> None:
-    """Weights of the features, and the frequencies of their values."""
-    contents.data["frequencies"] = payload.describe_frequencies(payload.describing_network(clf))
-    contents.data["weights"] = _weigh(clf, rows)
-    contents.texts["weights_text"] = summary.weights_text(contents.data["weights"])
-    if contents.data["weights"]:
-        contents.parts.add("weights")
+def _edges(clf: Classifier, rows: ReportRows | None) -> list[Edge]:
+    """What the edges add on rows that the fit held out, or if it held out none, on the rows of the report."""
+    edges = clf.edges_
+    is_averaged = isinstance(clf, TANEnsembleClassifier) and clf.combine == "probability"
+    if not edges or not np.isnan(edges[0].gain) or rows is None or rows.truth is None or is_averaged:
+        return edges
+    is_known = rows.truth >= 0
+    return clf.edge_gains(rows.X, clf.classes_[rows.truth]) if is_known.all() else edges
+
+
+def _add_features(contents: Contents, clf: Classifier) -> None:
+    """Importance of the features, and the frequencies of their values."""
+    contents.data["frequencies"] = payload.describe_frequencies(clf.description_)
+    contents.data["importance"] = clf.feature_importances_.round(6).tolist()
     contents.sections.append("features")
 
 
@@ -177,20 +188,3 @@ def _add_quality(contents: Contents, clf: Classifier, rows: ReportRows) -> None:
         "quality": (measured_table(heads, found, ends_in_text=True) if found else "") + every,
     }
     contents.sections.append("quality")
-
-
-def _weigh(clf: Classifier, rows: ReportRows | None) -> dict[str, Any] | None:
-    """Weights of the features and their kind; None if they cannot be computed."""
-    is_ensemble = isinstance(clf, TANEnsembleClassifier)
-    networks = [member.network_ for member in clf.estimators_] if is_ensemble else [clf.network_]
-    if len(clf.classes_) < 2:
-        return None
-    if rows is not None and not (is_ensemble and clf.combine == "probability"):
-        is_complete = (rows.codes < clf.encoder_.cards).all(axis=1)
-        if is_complete.any():
-            weights = mean_contributions(networks, rows.codes[is_complete], rows.probabilities[is_complete])
-            return {"kind": "contribution", "value": weights.round(5).tolist(), "n_rows": int(is_complete.sum())}
-    if all(network.is_bayesian_network and not network.has_pairs for network in networks):
-        mean = np.mean([class_information(network) for network in networks], axis=0)
-        return {"kind": "information", "value": mean.round(5).tolist(), "n_rows": 0}
-    return None

@@ -73,10 +73,15 @@ def measures_text(clf: Classifier, evaluation: Evaluation | None, baselines: Bas
     return html.escape(" ".join(parts))
 
 
+def are_trained_on(share: float | None) -> bool:
+    """Whether so many rows are training rows that measures on them say nothing."""
+    return share is not None and share >= _MOST
+
+
 def warning(share: float | None, n_unknown: int) -> str:
     """A paragraph that warns of rows the classifier was trained on, or of classes it does not know; may be empty."""
     told = []
-    if share is not None and share >= _MOST:
+    if share is not None and are_trained_on(share):
         told.append(
             "These are training rows." if share > 0.95 else f"About {100 * share:.0f} % of these are training rows."
         )

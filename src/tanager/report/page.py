@@ -31,7 +31,7 @@ _SCRIPTS = (
     *("theme", "bars", "whatif", "tables", "network", "path", "features", "examples", "charts", "threshold"),
     *("printing", "main"),
 )
-_PARTS = ("weights", "threshold")  # templates that sections include where there is something to show
+_PARTS = ("threshold",)  # templates that sections include where there is something to show
 
 
 def write_report(

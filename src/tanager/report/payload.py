@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from tanager._types import FloatArray, IntArray
 from tanager.data import CategoryColumn
 from tanager.data.coders import number_reader
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
+from tanager.estimators.findings import Edge
 from tanager.javascript import describe_networks
 from tanager.learning.structures import check_image_shape
 from tanager.model import Network
@@ -41,15 +42,9 @@ def describe_features(clf: TANClassifier | TANEnsembleClassifier) -> dict[str, A
     }
 
 
-def describing_network(clf: TANClassifier | TANEnsembleClassifier) -> Network:
-    """The network that describes the data; for an ensemble that of its first member."""
-    network: Network = (clf.estimators_[0] if isinstance(clf, TANEnsembleClassifier) else clf).description_
-    return network
-
-
 def class_shares(clf: TANClassifier | TANEnsembleClassifier) -> FloatArray:
     """Frequencies of the classes in the training rows, float64[C]."""
-    log_prior = describing_network(clf).log_prior
+    log_prior = clf.description_.log_prior
     return np.exp(log_prior - np.logaddexp.reduce(log_prior))
 
 
@@ -73,8 +68,8 @@ def used_structure(clf: TANClassifier | TANEnsembleClassifier) -> Any:
     return clf.options_.get("structure", clf.structure)
 
 
-def describe_network(clf: TANClassifier) -> dict[str, Any]:
-    """Parents with their probabilities, positions of the features, class prior, all CPTs and the groups of values."""
+def describe_network(clf: TANClassifier, edges: Sequence[Edge]) -> dict[str, Any]:
+    """Parents with what their edges add, positions of the features, all CPTs and the groups of values."""
     network = clf.description_
     parents, second = network.extra_parents.T
     layout = lay_out_tree(parents)
@@ -83,10 +78,21 @@ def describe_network(clf: TANClassifier) -> dict[str, Any]:
         "parents": parents.tolist(),
         "second": second.tolist(),
         "strength": _rounded(strength),
+        **_edges_by_child(clf, edges),
         "row": layout.row.tolist(),
         "depth": layout.depth.tolist(),
         **_pack_cpts(network),
         "groups": _group_labels(clf),
+    }
+
+
+def _edges_by_child(clf: TANClassifier, edges: Sequence[Edge]) -> dict[str, Any]:
+    """What the edge to each feature adds, None where it is not known, and whether that is beyond chance."""
+    of_child = {edge.child: edge for edge in edges if not np.isnan(edge.gain)}
+    found = [of_child.get(label) for label in clf.encoder_.feature_labels]
+    return {
+        "gain": [None if edge is None else round(edge.gain, 6) for edge in found],
+        "adds": [edge is None or edge.adds for edge in found],
     }
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from tanager._types import FloatArray
 from tanager.data import CategoryColumn
-from tanager.report.payload import describing_network
 from tanager.report.rows import Classifier, ReportRows
 
 _MANY_MISSING = 0.2
@@ -74,7 +73,7 @@ def _inspect(clf: Classifier, rows: ReportRows, i: int, told: float | None) -> C
 
 def _told_by_each(clf: Classifier, rows: ReportRows) -> FloatArray | None:
     """Share of the log-loss of the class prior that each column alone takes away, float64[D]; None if unknown."""
-    network = describing_network(clf)
+    network = clf.description_
     if rows.truth is None or network.has_pairs or not network.is_bayesian_network or network.n_classes < 2:
         return None
     is_known = rows.truth >= 0

@@ -26,8 +26,10 @@ class ReportRows:
 
     Attributes
     ----------
+    X : array-like or frame of shape (N, D)
+        The rows as they were given.
     frame : Frame
-        The cells as they were given.
+        Their cells.
     codes : unsigned int array of shape (N, D)
     probabilities : float64 array of shape (N, C)
     truth : int64 array of shape (N,) or None
@@ -35,6 +37,7 @@ class ReportRows:
     evaluation : Evaluation or None
     """
 
+    X: Any
     frame: Frame
     codes: IntArray
     probabilities: FloatArray
@@ -50,7 +53,7 @@ class ReportRows:
         if truth is not None and len(truth) != frame.n_rows:
             raise ValueError(f"y has {len(truth)} entries, but X has {frame.n_rows} rows")
         found = None if truth is None else evaluate(probabilities, truth)
-        return cls(frame, clf.encoder_.encode(frame), probabilities, truth, found)
+        return cls(X, frame, clf.encoder_.encode(frame), probabilities, truth, found)
 
     @property
     def n_rows(self) -> int:

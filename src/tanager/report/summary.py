@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
+from tanager.estimators.findings import Edge
 from tanager.learning import (
     STRUCTURES,
     AllPredecessors,
@@ -53,8 +55,9 @@ def describe_model(clf: TANClassifier | TANEnsembleClassifier) -> str:
     if isinstance(clf, TANEnsembleClassifier):
         kind = "log-probabilities" if clf.combine == "log" else "probabilities"
         n_members = len(clf.estimators_)
-        return f"Average of the {kind} of {n_members} TAN classifier{'s' if n_members > 1 else ''}."
-    return f"Bayesian network classifier: {_structure(clf)}; {_learning(clf)}.{_choice(clf)}"
+        members = f"{n_members} TAN classifier{'s' if n_members > 1 else ''}"
+        return f"Average of the {kind} of {members}. {clf.choice_['why']}"
+    return f"Bayesian network classifier: {_structure(clf)}; {_learning(clf)}. {clf.choice_['why']}"
 
 
 def _learning(clf: TANClassifier) -> str:
@@ -74,15 +77,6 @@ def _structure(clf: TANClassifier) -> str:
     if isinstance(structure, ChowLiu) and structure.score != "information":
         return f"the tree of largest {structure.score} score"
     return _STRUCTURES.get(type(structure), "a custom structure")
-
-
-def _choice(clf: TANClassifier) -> str:
-    """The preset and the temperature that were chosen on held-out rows, if any."""
-    n_tried = len(clf.choice_["tried"])
-    if n_tried == 0:
-        return ""
-    preset = f" Preset {clf.choice_['preset']!r} of {n_tried}" if n_tried > 1 else " Calibrated"
-    return f"{preset} on held-out rows; log-odds divided by {clf.choice_['temperature']:.2f}."
 
 
 def size_cards(clf: TANClassifier | TANEnsembleClassifier) -> str:
@@ -153,13 +147,15 @@ def examples_text(n_rows: int, combine: str) -> str:
     return text + "If the rows are confidential, so is this page."
 
 
-def weights_text(weights: dict[str, Any] | None) -> str:
-    """What the weights of the features are."""
-    if weights is None:
-        return ""
-    if weights["kind"] == "contribution":
-        return (
-            "The log-odds of the most probable class against the second are a sum with one term per feature. The chart "
-            f"shows the mean size of each feature's term over {weights['n_rows']:,} rows without unknown values."
-        )
-    return "Mutual information between each feature and the class under the model, in bits."
+def edges_text(edges: Sequence[Edge]) -> str:
+    """What the numbers of the edges are."""
+    if not edges:
+        return "No feature has another feature as parent: each depends on the class alone."
+    if np.isnan(edges[0].gain):
+        return "What the edges add to predictions was not measured."
+    n_clear = sum(edge.adds for edge in edges)
+    clear = f"{n_clear} of {len(edges)} edges do so" if n_clear else "No edge alone does so"
+    return (
+        "The number of an edge is how much lower the log-loss of held-out rows is with it, in nats a row. "
+        f"{clear} by more than two standard errors; the others are pale."
+    )

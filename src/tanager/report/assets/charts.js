@@ -1,7 +1,7 @@
-// Learning curves, confusion matrix, calibration and weights of the features.
-import { axis, byId, colour, colourScale, columnTicks, data, drawAndFollow, heightOf, labelLength, lineTicks, percent, plain, plot, plotWidth } from "./theme.js";
+// Learning curves, confusion matrix, calibration and importance of the features.
+import { axis, byId, byImportance, colour, colourScale, columnTicks, data, drawAndFollow, heightOf, labelLength, lineTicks, percent, plain, plot, plotWidth } from "./theme.js";
 
-const MOST_WEIGHTS = 25;
+const MOST_IMPORTANT = 25;
 
 function drawCurve(name, format, label) {
   const y = data.history[name];
@@ -59,35 +59,35 @@ export function drawCalibration() {
   plot(byId("calibration"), traces, layout, "Calibration curve: fraction of correct predictions by probability of the predicted class");
 }
 
-function drawWeightBars(value, order) {
-  const shown = order.slice(0, MOST_WEIGHTS);
-  byId("weights-chart").style.height = `${24 * shown.length + 60}px`;
+function drawImportanceBars(value, order) {
+  const host = byId("importance-chart");
+  const shown = order.slice(0, MOST_IMPORTANT);
+  host.style.height = `${24 * shown.length + 60}px`;
   const trace = { type: "bar", orientation: "h", x: shown.map((i) => value[i]), y: shown.map((_, k) => k), text: shown.map((i) => plain(data.features[i])), textposition: "none",
-    marker: { color: colour("accent") }, hovertemplate: "%{text}: %{x:.4f}<extra></extra>" };
-  const unit = data.weights.kind === "contribution" ? "nats" : "bits";
-  const layout = { bargap: 0.25, xaxis: axis({ rangemode: "tozero", title: { text: unit, standoff: 4 }, fixedrange: true }),
-    yaxis: axis({ ...lineTicks(byId("weights-chart"), shown.map((i) => data.features[i])), autorange: "reversed", showgrid: false, fixedrange: true }) };
-  plot(byId("weights-chart"), [trace], layout, `Bar chart: weights of the ${shown.length} most informative features`);
+    marker: { color: colour("accent") }, hovertemplate: "%{text}: %{x:.2%}<extra></extra>" };
+  const layout = { bargap: 0.25, xaxis: axis({ rangemode: "tozero", tickformat: ".0%", fixedrange: true }),
+    yaxis: axis({ ...lineTicks(host, shown.map((i) => data.features[i])), autorange: "reversed", showgrid: false, zeroline: false, fixedrange: true }) };
+  plot(host, [trace], layout, `Bar chart: importance of the ${shown.length} most important features`);
 }
 
-function drawWeightImage(value) {
+function drawImportanceImage(value) {
   const [rows, columns] = data.image;
   const cut = (list) => Array.from({ length: rows }, (_, r) => list.slice(r * columns, (r + 1) * columns));
-  Object.assign(byId("weights-chart").style, { height: "420px", maxWidth: "540px" });
-  const trace = { type: "heatmap", z: cut(value), text: cut(data.features.map(plain)), colorscale: colourScale(), zmin: 0, zmax: Math.max(...value) || 1, colorbar: { thickness: 12, len: 0.8, outlinewidth: 0 },
-    hovertemplate: "%{text}: %{z:.4f}<extra></extra>" };
+  Object.assign(byId("importance-chart").style, { height: "420px", maxWidth: "540px" });
+  const trace = { type: "heatmap", z: cut(value), text: cut(data.features.map(plain)), colorscale: colourScale(), zmin: 0, zmax: Math.max(...value) || 1, colorbar: { thickness: 12, len: 0.8, outlinewidth: 0, tickformat: ".1%" },
+    hovertemplate: "%{text}: %{z:.2%}<extra></extra>" };
   const layout = { xaxis: axis({ visible: false, scaleanchor: "y", constrain: "domain", fixedrange: true }), yaxis: axis({ visible: false, autorange: "reversed", constrain: "domain", fixedrange: true }) };
-  plot(byId("weights-chart"), [trace], layout, "Image: weight of each pixel");
+  plot(byId("importance-chart"), [trace], layout, "Image: importance of each pixel");
 }
 
-export function startWeights() {
-  const { value } = data.weights;
-  const order = value.map((_, i) => i).sort((a, b) => value[b] - value[a]);
-  drawAndFollow(() => (data.image ? drawWeightImage(value) : drawWeightBars(value, order)));
-  const body = byId("weights-table").querySelector("tbody");
+export function startImportance() {
+  const value = data.importance;
+  const order = byImportance();
+  drawAndFollow(() => (data.image ? drawImportanceImage(value) : drawImportanceBars(value, order)));
+  const body = byId("importance-table").querySelector("tbody");
   for (const i of order) {
     const line = body.insertRow();
     line.insertCell().textContent = data.features[i];
-    line.insertCell().textContent = value[i].toFixed(4);
+    line.insertCell().textContent = percent(value[i], 2);
   }
 }

@@ -1,5 +1,5 @@
 // One feature at a time: how frequent its values are in each class, and what they say about the class.
-import { axis, byId, colourScale, colour, columnTicks, data, drawers, fillSelect, heightOf, lineColours, lineTicks, plain, plot, plotWidth, short, unpack } from "./theme.js";
+import { axis, byId, byImportance, colourScale, colour, columnTicks, data, drawers, fillSelect, heightOf, lineColours, lineTicks, plain, plot, plotWidth, short, unpack } from "./theme.js";
 import { classifier } from "./whatif.js";
 
 const MOST_LINES = 4; // classes that are drawn as lines or bars; more are a heat map
@@ -108,8 +108,7 @@ export function showFeature(i) {
 }
 
 export function startFeatures() {
-  const weights = data.weights ? data.weights.value : data.features.map(() => 0);
-  const order = data.features.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
+  const order = byImportance();
   fillSelect(byId("feature-choice"), order.map((i) => [i, data.features[i]]));
   byId("feature-choice").addEventListener("change", (event) => showFeature(Number(event.target.value)));
   byId("feature-given").addEventListener("change", () => drawContributions(feature));

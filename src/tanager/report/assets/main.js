@@ -1,5 +1,5 @@
 // Start the sections that the page has.
-import { drawCalibration, drawConfusion, startHistory, startWeights } from "./charts.js";
+import { drawCalibration, drawConfusion, startHistory, startImportance } from "./charts.js";
 import { startExamples } from "./examples.js";
 import { startFeatures } from "./features.js";
 import { startNetwork } from "./network.js";
@@ -12,8 +12,8 @@ import { startWhatIf } from "./whatif.js";
 if (byId("whatif")) startWhatIf();
 if (data.network) startNetwork();
 if (data.path) startPath();
-if (byId("features")) startFeatures();
-if (byId("weights-chart")) startWeights();
+startImportance();
+startFeatures();
 if (byId("examples")) startExamples();
 if (byId("history")) startHistory();
 if (data.evaluation) drawAndFollow(() => { drawConfusion(); drawCalibration(); });

@@ -36,8 +36,15 @@ function describeParent(i) {
 // What the edge to a feature adds; where that is not known, the probability of the parent, if there was a choice.
 function edgeLabel(i) {
   const { gain, strength } = data.network;
-  if (gain && gain[i] !== null) return `${gain[i] < 0 ? "−" : "+"}${Math.abs(gain[i]).toFixed(4)}`;
+  if (gain[i] !== null) return `${gain[i] < 0 ? "−" : "+"}${Math.abs(gain[i]).toFixed(4)}`;
   return strength.some((value) => value < 0.9995) ? percent(strength[i]) : "";
+}
+
+// From 0 to 1: what an edge adds beside what the best one adds, or the probability of the parent.
+function weightOf(i) {
+  const { gain, strength } = data.network;
+  const best = Math.max(...gain.map((value) => value || 0));
+  return best > 0 ? Math.sqrt(Math.max(gain[i] || 0, 0) / best) : strength[i];
 }
 
 function linesOfTree() {
@@ -46,7 +53,7 @@ function linesOfTree() {
 }
 
 function drawTree(host) {
-  const { parents, strength, row, depth } = data.network;
+  const { parents, row, depth } = data.network;
   const place = (i) => [18 + INDENT * (depth[i] + 1), LINE * (row[i] + 1.5)];
   const svg = svgElement("svg", { role: "group", "aria-label": "Tree of the features" });
   const tip = addTip(svg, "tip-tree");
@@ -56,12 +63,12 @@ function drawTree(host) {
     const [xAbove, yAbove] = parents[i] < 0 || isCut ? [18, LINE / 2] : place(parents[i]);
     const kind = parents[i] < 0 || isCut ? "class" : "";
     const d = `M${xAbove} ${yAbove + 7} V${y - 9} Q${xAbove} ${y} ${xAbove + 9} ${y} H${x - 7}`;
-    const width = kind ? 1 : edgeWidth(strength[i]);
-    svgElement("path", { d, class: `edge ${kind}`, "stroke-width": width, ...(kind ? {} : { "marker-end": tip }) }, svg);
+    const width = kind ? 1 : edgeWidth(weightOf(i));
+    svgElement("path", { d, class: `edge ${kind} ${data.network.adds[i] ? "" : "pale"}`, "stroke-width": width, ...(kind ? {} : { "marker-end": tip }) }, svg);
     if (isCut) {
       const [xp, yp] = place(parents[i]);
       const back = `M${xp - 6} ${yp} C${Math.min(x, xp) - 40} ${yp}, ${x - 40} ${y + 6}, ${x - 7} ${y + 4}`;
-      svgElement("path", { d: back, class: "edge back", "stroke-width": edgeWidth(strength[i]) }, svg);
+      svgElement("path", { d: back, class: "edge back", "stroke-width": edgeWidth(weightOf(i)) }, svg);
     }
   });
   data.network.second.forEach((parent, i) => {
@@ -129,13 +136,13 @@ export function addPixels(svg, describe, kindOf) {
 }
 
 function drawGrid(host) {
-  const { parents, strength } = data.network;
+  const { parents, adds } = data.network;
   const svg = startGrid("Pixels of the image");
   const tip = addTip(svg, "tip-grid");
   addPixels(svg, describeParent, (i) => (parents[i] < 0 ? "root" : ""));
   parents.forEach((parent, i) => {
     if (parent < 0) return;
-    const attributes = { d: gridEdge(parent, i, 6), class: "edge", "stroke-width": edgeWidth(strength[i]), "marker-end": tip };
+    const attributes = { d: gridEdge(parent, i, 6), class: `edge ${adds[i] ? "" : "pale"}`, "stroke-width": edgeWidth(weightOf(i)), "marker-end": tip };
     svgElement("path", { ...attributes, style: "pointer-events: none" }, svg);
     const other = data.network.second[i];
     if (other >= 0) svgElement("path", { ...attributes, d: gridEdge(other, i, 6), class: "edge second", style: "pointer-events: none" }, svg);
@@ -183,7 +190,7 @@ export function startNetwork() {
   if (data.network.second.some((parent) => parent >= 0)) byId("network-legend").textContent += " Dashed edges come from a second parent.";
   listen(host, chooseFeature, [-1, ...linesOfTree()]);
   startTables();
-  const strengths = data.network.strength.map((value, i) => (data.network.parents[i] < 0 ? -1 : value));
+  const strengths = data.network.parents.map((parent, i) => (parent < 0 ? -1 : weightOf(i)));
   const strongest = strengths.indexOf(Math.max(...strengths));
   chooseFeature(strongest);
 }

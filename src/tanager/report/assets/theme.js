@@ -110,6 +110,11 @@ export function percent(share, digits = share < 0.1 ? 1 : 0) {
   return `${(100 * share).toFixed(digits)} %`;
 }
 
+// Numbers of the features, the most important first.
+export function byImportance() {
+  return data.features.map((_, i) => i).sort((a, b) => data.importance[b] - data.importance[a]);
+}
+
 // One for each of up to eight lines.
 export function lineColours() {
   return [colour("accent"), colour("second"), colour("third"), "#a06cd5", "#d19a1f", "#2aa3b8", "#d4589b", "#8a8f99"];

@@ -2,7 +2,7 @@
 import { encodeCell } from "./cells.js";
 import { Classifier } from "./classifier.js";
 import { element, showContributions, showProbabilities } from "./bars.js";
-import { byId, data, fillSelect, percent } from "./theme.js";
+import { byId, byImportance, data, fillSelect, percent } from "./theme.js";
 
 const MOST_SETTINGS = 20; // shown before "all features" is asked for
 const MOST_SHARES = 5;
@@ -129,8 +129,7 @@ function mostFrequent() {
 }
 
 export function startWhatIf() {
-  const weights = data.weights ? data.weights.value : data.features.map(() => 0);
-  setting.order = data.features.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
+  setting.order = byImportance();
   setting.order.forEach(addSetting);
   const names = data.classes.map((name, c) => [c, name]);
   const isPair = data.classes.length === 2;
