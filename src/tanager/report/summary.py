@@ -154,8 +154,10 @@ def edges_text(edges: Sequence[Edge]) -> str:
     if np.isnan(edges[0].gain):
         return "What the edges add to predictions was not measured."
     n_clear = sum(edge.adds for edge in edges)
-    clear = f"{n_clear} of {len(edges)} edges do so" if n_clear else "No edge alone does so"
+    clear = "No edge alone lowers it"
+    if n_clear:
+        clear = f"{n_clear} of {len(edges)} edges lower it (the others are pale)"
     return (
         "The number of an edge is how much lower the log-loss of held-out rows is with it, in nats a row. "
-        f"{clear} by more than two standard errors; the others are pale."
+        f"{clear} by more than two standard errors."
     )

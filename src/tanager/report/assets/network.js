@@ -36,7 +36,7 @@ function describeParent(i) {
 // What the edge to a feature adds; where that is not known, the probability of the parent, if there was a choice.
 function edgeLabel(i) {
   const { gain, strength } = data.network;
-  if (gain[i] !== null) return `${gain[i] < 0 ? "−" : "+"}${Math.abs(gain[i]).toFixed(4)}`;
+  if (gain[i] !== null) return Math.abs(gain[i]) < 5e-5 ? "0" : `${gain[i] < 0 ? "−" : "+"}${Math.abs(gain[i]).toFixed(4)}`;
   return strength.some((value) => value < 0.9995) ? percent(strength[i]) : "";
 }
 
