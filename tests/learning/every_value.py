@@ -70,6 +70,7 @@ EVERY_VALUE = [
         shrinkage=0.02,
         ridge=0.3,
         size_penalty=0.5,
+        early_stopping=2,
     ),
     PenalisedLikelihood(0.3, 3.0, 4),
     RandomStart(),

@@ -75,6 +75,7 @@ def test_the_recipe_of_the_least_error_is_chosen(best):
         "tried": ["a", "b", "c"],
         "errors": [trial.error for trial in choice.trials],
         "log_losses": [trial.log_loss for trial in choice.trials],
+        "notes": [],
     }
 
 

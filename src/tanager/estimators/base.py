@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._options import ShortNames, changed_params, check_choice, check_count, refuse_not_kept
+from tanager._options import ShortNames, changed_params, check_choice, check_count, check_number, refuse_not_kept
 from tanager._types import FloatArray, IntArray
 from tanager.data import BINNINGS, Fingerprint, FrameEncoder, check_categorical
+from tanager.estimators.conformal import ConformalMixin
 from tanager.estimators.deciding import DecidingMixin
 from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.findings import FindingsMixin
@@ -54,8 +55,18 @@ RENAMED = {
 """For options of earlier versions, where they are now."""
 
 
+_OF_ONE_FIT = ("feature_names_in_", "conformal_")  # what not every fit sets anew
+
+
 class TANBase(
-    FindingsMixin, QueryingMixin, ExplainingMixin, DecidingMixin, SavingMixin, ClassifierMixin, BaseEstimator
+    FindingsMixin,
+    QueryingMixin,
+    ExplainingMixin,
+    DecidingMixin,
+    ConformalMixin,
+    SavingMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Base of the classifiers, which say how a fit goes and what the scores of encoded rows are."""
 
@@ -73,6 +84,7 @@ class TANBase(
     require: Any
     monotonic_cst: Any
     calibrate: bool | str
+    time_limit: float | None
     random_state: Any
     n_jobs: int | None
     verbose: int
@@ -140,6 +152,8 @@ class TANBase(
             raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
         check_categorical(self.categorical_features)
         check_class_weight(self.class_weight)
+        if self.time_limit is not None:
+            check_number("time_limit", self.time_limit, above=0)
         check_knowledge(self)
         check_random_state(self.random_state)
 
@@ -167,7 +181,7 @@ class TANBase(
             found["fingerprint_"] = encoded.fingerprint
         if encoded.feature_names is not None:
             found["feature_names_in_"] = encoded.feature_names
-        options = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        options = {name: value for name, value in vars(self).items() if name not in _OF_ONE_FIT}
         self.__dict__ = {**options, **found}
 
     def __sklearn_tags__(self) -> Any:

@@ -14,7 +14,7 @@ from tanager._options import ShortNames, check_choice, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
 from tanager.estimators.findings import find
-from tanager.estimators.inputs import Encoded, TrainingData
+from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.tan import TANClassifier
 from tanager.learning import (
     MEMBERS,
@@ -23,6 +23,7 @@ from tanager.learning import (
     Context,
     EnsembleRecipe,
     GivenSpace,
+    Limits,
     Members,
     NoParents,
     Parameters,
@@ -40,6 +41,7 @@ from tanager.learning import (
     worth_trying,
 )
 from tanager.learning.edges import of_member
+from tanager.learning.limits import Callback
 from tanager.learning.members import GivenMembers, Learned
 from tanager.model import LogAverage, Network, average_networks
 from tanager.structure import naive_bayes
@@ -87,7 +89,7 @@ class TANEnsembleClassifier(TANBase):
         Average log-probabilities, which makes the prediction one sum of lines of CPTs (those of the same pair of
         features add up to one), or average probabilities.
     categorical_features, ordinal_features, binning, max_bins, max_categories, missing, class_weight, forbid, require,
-    monotonic_cst, calibrate, random_state, n_jobs, verbose
+    monotonic_cst, calibrate, time_limit, random_state, n_jobs, verbose
         As in `TANClassifier`. With separate training, ``n_jobs`` members are trained at the same time.
 
     Attributes
@@ -141,6 +143,7 @@ class TANEnsembleClassifier(TANBase):
         require: Sequence[tuple[str | int, str | int]] | None = None,
         monotonic_cst: Mapping[str | int, int] | Sequence[int] | None = None,
         calibrate: Literal["auto"] | bool = "auto",
+        time_limit: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -160,24 +163,36 @@ class TANEnsembleClassifier(TANBase):
         self.require = require
         self.monotonic_cst = monotonic_cst
         self.calibrate = calibrate
+        self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
         """Encode the rows once and learn the members from them.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, X_val, y_val, sample_weight_val, callback
             As in `TANClassifier.fit`.
 
         Returns
         -------
         self
         """
-        recipes = self._check()
-        data = TrainingData(self, X, y, sample_weight, self._n_threads())
+        recipes, limits = self._check(), Limits.begin(self.time_limit, callback)
+        given = GivenRows.check(X_val, y_val, sample_weight_val)
+        data = TrainingData(self, X, y, sample_weight, self._n_threads(), given, limits)
         split_seed, seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
         calibrate = self.calibrate if self.combine == "log" else False
 
@@ -191,8 +206,9 @@ class TANEnsembleClassifier(TANBase):
             return average_networks([member.fitted.network for member in recipe.learn(part, seed)]).log_joint
 
         recipes = worth_trying(recipes, data.encoded(is_fine=is_fine(next(iter(recipes.values())))).rows)
-        recipes = {name: each.tuned(data.context(is_fine=is_fine(each)), seed) for name, each in recipes.items()}
-        choice = choose(recipes, learn, parts_of, calibrate=calibrate, verbose=self.verbose)
+        recipes = {name: each.tuned(data.trial_context(is_fine=is_fine(each)), seed) for name, each in recipes.items()}
+        ways: dict[str, Any] = {"calibrate": calibrate, "verbose": self.verbose}
+        choice = choose(recipes, learn, parts_of, has_rows=data.has_validation, is_over=data.is_over, **ways)
         recipe = recipes[choice.name]
         encoded = data.encoded(is_fine=is_fine(recipe))
         self._warn_of_pooled(encoded)
@@ -204,7 +220,9 @@ class TANEnsembleClassifier(TANBase):
         if len(findings.edges.child):
             alone = EnsembleRecipe(GivenMembers([naive_bayes(len(encoded.encoder.columns))]), recipe.parameters, False)
             parents = gain_of_parents(choice, alone, learn, parts_of)
-        if self.combine == "log" and (choice.trials or as_parameters(recipe.parameters).needs_fixed):
+        is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
+        is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
+        if self.combine == "log" and is_measured:
             fixed = _with_structures_of(learned, recipe)
             edges = held_out_gains(findings.edges, fixed, encoded.rows, split_seed, temperature)
             findings = findings._replace(edges=edges)
@@ -217,7 +235,7 @@ class TANEnsembleClassifier(TANBase):
                 "estimators_": members,
                 "_describing": best_description([member.description_ for member in members], encoded.rows),
                 "average_": average_networks(networks),
-                "choice_": choice.to_dict(temperature, parents),
+                "choice_": choice.to_dict(temperature, parents, limits.notes),
                 "options_": recipe.used(encoded.rows.n_counted).get_params(deep=False),
             },
         )

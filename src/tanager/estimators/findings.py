@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
-from tanager.estimators.inputs import read_classes
+from tanager.estimators.inputs import read_known_classes
 from tanager.learning import Findings, Rows
 from tanager.learning.edges import Edges, describe_edges, gains_on, is_counted
 from tanager.model import Network, mean_contributions
@@ -110,7 +110,11 @@ class FindingsMixin:
         """
         codes = self._encode(X)
         rows = Rows(
-            codes, self._class_numbers(y, len(codes)), None, self.encoder_.cards.astype(np.int64), len(self.classes_)
+            codes,
+            read_known_classes(y, len(codes), self.classes_),
+            None,
+            self.encoder_.cards.astype(np.int64),
+            len(self.classes_),
         )
         are_frequencies = is_counted(self.options_["parameters"])
         return self._named(gains_on(self._findings.edges, self._networks(), rows, 1.0, is_counted=are_frequencies))
@@ -136,15 +140,6 @@ class FindingsMixin:
             Edge(labels[child], labels[parent], gain, error, information)
             for child, parent, gain, error, information in zip(*(each.tolist() for each in edges), strict=True)
         ]
-
-    def _class_numbers(self, y: Any, n_rows: int) -> IntArray:
-        """Numbers of classes among those of the fit."""
-        labels, numbers = read_classes(y, n_rows)
-        known = self.classes_.tolist()
-        unknown = [label for label in labels.tolist() if label not in known]
-        if unknown:
-            raise ValueError(f"{unknown[0]!r} is not a class; the classes are {', '.join(map(repr, known))}")
-        return np.array([known.index(label) for label in labels.tolist()], np.int64)[numbers]
 
 
 def find(networks: Sequence[Network], descriptions: Sequence[Network], rows: Rows) -> Findings:

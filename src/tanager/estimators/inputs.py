@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
@@ -27,7 +27,7 @@ from tanager.data import (
 from tanager.data.arrays import are_exact_floats, as_integers, exact_array, object_array
 from tanager.estimators.knowledge import directions_of, edge_rules, given_values, which_are_numbers
 from tanager.estimators.weights import class_factors, read_weights
-from tanager.learning import Context, Part, Rows, hold_out
+from tanager.learning import Context, Limits, Part, Rows, hold_out
 from tanager.model.queries import CLASS
 
 _COARSE_CATEGORIES, _FINE_CATEGORIES = 64, 1_000  # values of a category, by default
@@ -48,17 +48,48 @@ class Encoded(NamedTuple):
     fingerprint: Fingerprint | None = None  # of the rows
 
 
+class GivenRows(NamedTuple):
+    """Validation rows as they are given."""
+
+    X: Any
+    y: Any
+    sample_weight: ArrayLike | None
+
+    @classmethod
+    def check(cls, X: Any, y: Any, sample_weight: ArrayLike | None) -> GivenRows | None:
+        """The rows, or None if there are none."""
+        if X is None and y is None and sample_weight is None:
+            return None
+        if X is None or y is None:
+            raise ValueError(
+                "validation rows require X_val and y_val, but " + ("X_val" if X is None else "y_val") + " is missing"
+            )
+        return cls(X, y, sample_weight)
+
+
 class TrainingData:
     """X, y and weights of a fit, read once, and encoded by the options of an estimator, which stays as it is."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, n_threads: int) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        n_threads: int,
+        given: GivenRows | None = None,
+        limits: Limits | None = None,
+    ) -> None:
         scratch = clone(estimator)
         self._estimator, self._n_threads = estimator, n_threads
+        self._limits = Limits() if limits is None else limits
+        self._trials = self._limits.for_trials()
         self._frame = read_rows(scratch, X, y, reset=True)
         self._classes, self._numbers = read_classes(y, self._frame.n_rows)
         self._sample_weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
         factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
         self._weight = _times(self._sample_weight, factors, self._numbers)
+        self._validation = None if given is None else _read_given(scratch, given, self._classes, factors)
         self._given = given_values(estimator, self._frame)
         self._is_number = which_are_numbers(estimator, self._frame, self._given)
         is_ordered = self._is_number | np.isin(np.arange(self._frame.n_columns), list(self._given.orders))
@@ -87,15 +118,38 @@ class TrainingData:
         """The encoded rows with what recipes ask of them; always the same for the same bins."""
         binning = self._binning(is_fine)
         if binning not in self._contexts:
-            rows = self.encoded(is_fine=is_fine).rows
-            self._contexts[binning] = Context(rows, self._n_threads, self._estimator.verbose, **self._known)
+            encoded = self.encoded(is_fine=is_fine)
+            self._contexts[binning] = Context(
+                encoded.rows,
+                self._n_threads,
+                self._estimator.verbose,
+                validation=self._encode_validation(encoded),
+                limits=self._limits,
+                **self._known,
+            )
         return self._contexts[binning]
+
+    def trial_context(self, *, is_fine: bool) -> Context:
+        """The same for what is tried before the last fit, which has half of the time and no call-back."""
+        return self.context(is_fine=is_fine).with_options(limits=self._trials)
+
+    @property
+    def has_validation(self) -> bool:
+        """Whether there are validation rows."""
+        return self._validation is not None
+
+    def is_over(self, what: str) -> bool:
+        """Whether the time for trials is over; a note then says what was left out."""
+        return self._trials.is_over(what)
 
     def parts(self, seed: int, *, is_fine: bool) -> list[tuple[Context, Rows]]:
         """Rows to learn from and rows to judge by; bins and categories are those of the former alone.
 
-        There are none if there are fewer than two rows.
+        There are none if there are fewer than two rows. Validation rows, if there are some, are those to judge by.
         """
+        if self.has_validation:
+            context = self.trial_context(is_fine=is_fine)
+            return [(context, cast(Rows, context.validation))]
         binning, rows = self._binning(is_fine), self.encoded(is_fine=is_fine).rows
         if rows.n_counted < 2:
             return []
@@ -117,7 +171,20 @@ class TrainingData:
         own = rows._replace(
             codes=codes, cards=encoder.cards.astype(np.int64), n_ordered=encoder.n_ordered(self._is_number)
         )
-        return Context(own.take_part(kept), self._n_threads, **self._known), own.take_part(held)
+        context = Context(own.take_part(kept), self._n_threads, limits=self._trials, **self._known)
+        return context, own.take_part(held)
+
+    def _encode_validation(self, encoded: Encoded) -> Rows | None:
+        """The validation rows with the codes of the training rows."""
+        if self._validation is None:
+            return None
+        frame, numbers, weight = self._validation
+        position = {label: code for code, label in enumerate(encoded.classes.tolist())}
+        of_number = np.array([position.get(label, -1) for label in self._classes.tolist()])
+        codes, y = encoded.encoder.encode(frame, n_threads=self._n_threads), of_number[numbers]
+        is_used = (y >= 0) if weight is None else (y >= 0) & (weight > 0)
+        rows = encoded.rows._replace(codes=codes[is_used], y=y[is_used].astype(np.int64))
+        return rows._replace(weight=None if weight is None else weight[is_used])
 
     def _binning(self, is_fine: bool) -> str:
         given: str = "auto" if isinstance(self._estimator.binning, Mapping) else self._estimator.binning
@@ -157,8 +224,21 @@ class TrainingData:
         )
 
 
+def _read_given(
+    scratch: BaseEstimator, given: GivenRows, classes: NDArray[Any], factors: NDArray[np.float64] | None
+) -> tuple[Frame, NDArray[np.int64], NDArray[np.float64] | None]:
+    """Frame, numbers of classes and weights of validation rows, which must have the columns of the training rows."""
+    try:
+        frame = read_rows(scratch, given.X, reset=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"X_val: {error}") from error
+    numbers = read_known_classes(given.y, frame.n_rows, classes, "y_val")
+    weight, _ = read_weights(given.sample_weight, frame.n_rows, "sample_weight_val")
+    return frame, numbers, _times(weight, factors, numbers)
+
+
 def _times(
-    weight: NDArray[np.float64] | None, factors: NDArray[np.float64] | None, numbers: NDArray[np.int32]
+    weight: NDArray[np.float64] | None, factors: NDArray[np.float64] | None, numbers: NDArray[Any]
 ) -> NDArray[np.float64] | None:
     """Weights of rows times those of their classes."""
     if factors is None:
@@ -207,6 +287,17 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     if len(numbers) != n_rows:
         check_consistent_length(np.empty(n_rows), numbers)
     return classes, numbers
+
+
+def read_known_classes(y: Any, n_rows: int, classes: NDArray[Any], name: str = "y") -> NDArray[np.int64]:
+    """For each row the number of its class among those of the fit."""
+    labels, numbers = read_classes(y, n_rows)
+    known = {label: number for number, label in enumerate(classes.tolist())}
+    unseen = [label for label in labels.tolist() if label not in known]
+    if unseen:
+        listed = ", ".join(map(repr, classes.tolist()[:20]))
+        raise ValueError(f"{name} has the class {unseen[0]!r}, which was not trained on; the classes are {listed}")
+    return np.array([known[label] for label in labels.tolist()], np.int64)[numbers]
 
 
 def _number_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.estimators.conformal import ConformalScores
 from tanager.estimators.ensemble import TANEnsembleClassifier
 from tanager.estimators.tan import TANClassifier
 from tanager.files import Member, Model, ModelFileError, read_model
@@ -113,11 +114,13 @@ def _set_chosen(estimator: Any, chosen: Mapping[str, Mapping[str, Any]]) -> None
 
 def _check_choice(choice: Mapping[str, Any]) -> None:
     """Refuse what no fit can have chosen: reports show it."""
-    kinds = {"why": str, "preset": str, "temperature": float, "tried": list, "errors": list, "log_losses": list}
+    lists = dict.fromkeys(("tried", "errors", "log_losses", "notes"), list)
+    kinds = {"why": str, "preset": str, "temperature": float, **lists}
     is_right = choice.keys() == kinds.keys() and all(isinstance(choice[name], kind) for name, kind in kinds.items())
     if is_right:
         trials = list(zip_longest(choice["tried"], choice["errors"], choice["log_losses"]))
         is_right = all(isinstance(value, kind) for trial in trials for value, kind in zip(trial, _TRIAL, strict=True))
+        is_right = is_right and all(isinstance(note, str) for note in choice["notes"])
     if not is_right:
         raise ValueError("what it says of the choice of a preset is not understood")
 
@@ -139,5 +142,7 @@ def _set_inputs(estimator: Any, model: Model) -> None:
     estimator.n_features_in_, estimator.target_name_ = len(model.encoder.columns), model.target_name
     if model.fingerprint is not None:
         estimator.fingerprint_ = model.fingerprint
+    if model.set_scores:
+        estimator.conformal_ = ConformalScores(model.set_scores)
     if model.has_feature_names:
         estimator.feature_names_in_ = np.array(model.encoder.names, dtype=object)

@@ -76,6 +76,7 @@ def _model_of(estimator: Any, metadata: Mapping[str, Any]) -> Model:
         findings=None if members is None else estimator._findings,
         chosen={name: getattr(estimator, f"{name}_") for name in CHOSEN},
         fingerprint=getattr(estimator, "fingerprint_", None),
+        set_scores=estimator.conformal_.scores if hasattr(estimator, "conformal_") else (),
     )
 
 

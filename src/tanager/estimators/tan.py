@@ -14,7 +14,7 @@ from tanager._options import ShortNames, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.base import RENAMED, TANBase
 from tanager.estimators.findings import find
-from tanager.estimators.inputs import Encoded, TrainingData
+from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.plotting import PlottingMixin
 from tanager.learning import (
     PARAMETERS,
@@ -24,6 +24,7 @@ from tanager.learning import (
     Edges,
     Fitted,
     GivenSpace,
+    Limits,
     NoParents,
     Parameters,
     Recipe,
@@ -40,6 +41,7 @@ from tanager.learning import (
     recipes_for,
     worth_trying,
 )
+from tanager.learning.limits import Callback
 from tanager.model import Network, ParentDistribution, describe
 from tanager.structure import ParentSets
 
@@ -120,6 +122,10 @@ class TANClassifier(PlottingMixin, TANBase):
         Divide the log-odds of the classes by a temperature that was found on held-out rows. The CPTs are changed to
         that end, so it holds for queries and exports, too. "auto" does so if rows are held out for a choice anyway.
         True requires a structure that ends in a forest.
+    time_limit : float or None, default=None
+        Seconds after which a fit ends with the best that it has found: half of them for choosing, then what is begun
+        ends at the next epoch or step of a search, and the notes of ``choice_`` say what was left out. Reading the data
+        and a single fit of penalised effects or counts are not interrupted. The result depends on the machine.
     random_state : int, RandomState or None, default=None
         Seed of everything random; the same seed gives the same classifier for any number of threads.
     n_jobs : int or None, default=None
@@ -149,7 +155,7 @@ class TANClassifier(PlottingMixin, TANBase):
         What the class is called in queries: the name of y if it has one, else "class".
     choice_ : dict
         "why" says in words what was chosen; name of the chosen "preset", the "temperature", and for the presets "tried"
-        their "errors" and "log_losses" on held-out rows.
+        their "errors" and "log_losses" on held-out rows. "notes" say what ``time_limit`` or a call-back have cut short.
     edges_ : list of Edge
         What each edge between features adds on held-out rows and to the description of the data.
     feature_importances_ : ndarray of shape (D,)
@@ -161,7 +167,8 @@ class TANClassifier(PlottingMixin, TANBase):
     pooled_categories_ : dict
         For each column with pooled values, by name or number, the list of them.
     history_ : dict of ndarray
-        Loss, error, mean entropy of the parent distribution, learning rate and tau of each epoch.
+        Loss, error, mean entropy of the parent distribution, learning rate and tau of each epoch, and the loss of
+        validation rows if it was asked for by early stopping or a call-back.
     parent_path_ : dict of ndarray
         How the parent distribution sharpened: "epoch" (S,), "probability" (S, E) of the candidates, and the "child" and
         "parent" (E,) of each, -1 for none; D + p is the pair ``parent_pairs_[p]``. S is 0 if there was no search.
@@ -219,6 +226,7 @@ class TANClassifier(PlottingMixin, TANBase):
         require: Sequence[tuple[str | int, str | int]] | None = None,
         monotonic_cst: Mapping[str | int, int] | Sequence[int] | None = None,
         calibrate: Literal["auto"] | bool = "auto",
+        time_limit: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -236,11 +244,22 @@ class TANClassifier(PlottingMixin, TANBase):
         self.require = require
         self.monotonic_cst = monotonic_cst
         self.calibrate = calibrate
+        self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
         """Learn structure and probabilities.
 
         Parameters
@@ -250,13 +269,21 @@ class TANClassifier(PlottingMixin, TANBase):
             Classes, of any type.
         sample_weight : array-like of shape (N,), optional
             Rows of weight zero count as absent.
+        X_val, y_val, sample_weight_val : optional
+            Validation rows, with the columns and among the classes of X and y. Whatever is otherwise decided on rows
+            held out from X is decided on these: penalties, the preset, the temperature, and when to stop
+            (``GradientDescent(early_stopping=...)``). All of X is then learned from.
+        callback : callable, optional
+            Called with a `tanager.learning.Epoch` after each epoch of gradient descent on all rows; True ends training
+            with what there is.
 
         Returns
         -------
         self
         """
-        recipes = self._check()
-        data = TrainingData(self, X, y, sample_weight, self._n_threads())
+        recipes, limits = self._check(), Limits.begin(self.time_limit, callback)
+        given = GivenRows.check(X_val, y_val, sample_weight_val)
+        data = TrainingData(self, X, y, sample_weight, self._n_threads(), given, limits)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
         def is_fine(recipe: Recipe) -> bool:
@@ -265,16 +292,22 @@ class TANClassifier(PlottingMixin, TANBase):
         def parts_of(recipe: Recipe) -> list[tuple[Context, Rows]]:
             return data.parts(seed + 1, is_fine=is_fine(recipe))
 
+        learned: dict[int, Fitted] = {}
+
         def learn(recipe: Recipe, part: Context) -> Any:
-            return recipe.learn(part, seed).network.log_joint
+            learned[id(recipe)] = recipe.learn(part, seed)
+            return learned[id(recipe)].network.log_joint
 
         recipes = worth_trying(recipes, data.encoded(is_fine=is_fine(next(iter(recipes.values())))).rows)
-        recipes = {name: each.tuned(data.context(is_fine=is_fine(each)), seed) for name, each in recipes.items()}
-        choice = choose(recipes, learn, parts_of, calibrate=self.calibrate, verbose=self.verbose)
+        recipes = {name: each.tuned(data.trial_context(is_fine=is_fine(each)), seed) for name, each in recipes.items()}
+        ways: dict[str, Any] = {"calibrate": self.calibrate, "verbose": self.verbose}
+        choice = choose(recipes, learn, parts_of, has_rows=data.has_validation, is_over=data.is_over, **ways)
         recipe = recipes[choice.name]
         encoded = data.encoded(is_fine=is_fine(recipe))
         self._warn_of_pooled(encoded)
-        fitted = recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
+        # With validation rows, a trial has learned from all rows already.
+        fitted = learned.get(id(recipe)) if data.has_validation and callback is None else None
+        fitted = fitted or recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
         (network,), temperature = calibrated([fitted.network], choice, self.calibrate)
         parents = None
         if (network.parents >= 0).any():
@@ -286,7 +319,8 @@ class TANClassifier(PlottingMixin, TANBase):
 
         used = recipe.used(encoded.rows.n_counted)
         is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
-        fitted, said = fitted._replace(network=network), choice.to_dict(temperature, parents)
+        is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
+        fitted, said = fitted._replace(network=network), choice.to_dict(temperature, parents, limits.notes)
         return self._keep_fitted(encoded, fitted, said, used, gains if is_measured else None)
 
     def memory_needed(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:

@@ -24,7 +24,7 @@ from tanager.files.header import Fields, shortened
 from tanager.files.networks import Member, pack_findings, pack_network, unpack_findings, unpack_network
 from tanager.files.options import pack_options, unpack_options
 from tanager.files.signing import check_key
-from tanager.files.values import ELEMENTS, array_of, check_distinct, pack_values, unpack_values
+from tanager.files.values import ELEMENTS, array_of, check_distinct, pack_values, take_spans, unpack_values
 from tanager.learning import Findings
 
 CHOSEN = ("choice", "options")
@@ -76,6 +76,8 @@ class Model:
         The choices of a fit: ``choice`` (plain values) and ``options`` (also option values).
     fingerprint : Fingerprint, optional
         Of the training rows.
+    set_scores : tuple of arrays
+        What prediction sets are made from: none, scores of all classes together, or those of each class.
     """
 
     kind: str
@@ -90,6 +92,7 @@ class Model:
     findings: Findings | None = None
     chosen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     fingerprint: Fingerprint | None = None
+    set_scores: tuple[NDArray[np.float64], ...] = ()
 
 
 def write_model(path: Path | str, model: Model, key: bytes | None = None) -> None:
@@ -194,6 +197,9 @@ def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if model.fingerprint is not None:
         document["fingerprint"] = {key: getattr(model.fingerprint, key) for key in ("n_rows", "limit", "repeated")}
         arrays["fingerprint.marks"] = model.fingerprint.marks
+    if model.set_scores:
+        arrays["sets.scores"] = np.concatenate(model.set_scores)
+        arrays["sets.end"] = np.cumsum([len(scores) for scores in model.set_scores], dtype=np.int64)
     return document, arrays
 
 
@@ -231,6 +237,7 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
         findings=unpack_findings("findings", arrays, n_features) if "findings.importances" in arrays.names else None,
         chosen=_unpack_chosen(header, arrays),
         fingerprint=_unpack_fingerprint(header, arrays),
+        set_scores=_unpack_set_scores(arrays, n_classes),
     )
 
 
@@ -242,6 +249,20 @@ def _unpack_chosen(header: Fields, arrays: Arrays) -> dict[str, dict[str, Any]]:
         if part not in CHOSEN:
             raise ValueError(f"it has chosen {shortened(part)}, which this tanager does not know: upgrade tanager")
     return {part: unpack_options(f"chosen.{part}", entry.fields(part), arrays) for part in entry.values}
+
+
+def _unpack_set_scores(arrays: Arrays, n_classes: int) -> tuple[NDArray[np.float64], ...]:
+    """Scores that prediction sets are made from, of all classes together or of each, if there are some."""
+    if "sets.scores" not in arrays.names:
+        return ()
+    scores, n_parts = arrays.take("sets.scores", "float64"), arrays.size_of("sets.end")
+    if n_parts not in (1, n_classes):
+        raise ValueError(f"array 'sets.end' must have 1 or {n_classes} entries, got {n_parts}")
+    parts = tuple(scores[lo:hi].copy() for lo, hi in take_spans(arrays, "sets.end", n_parts, scores.size))
+    is_right = [np.isfinite(part).all() and not (np.diff(part) < 0).any() for part in parts]
+    if not all(is_right) or (scores.size and (scores.min() < 0 or scores.max() > 1)):
+        raise ValueError("array 'sets.scores' must hold numbers from 0 to 1 that rise")
+    return parts
 
 
 def _unpack_fingerprint(header: Fields, arrays: Arrays) -> Fingerprint | None:

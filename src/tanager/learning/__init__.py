@@ -4,6 +4,7 @@ from tanager._options import Options
 from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose, gain_of_parents
 from tanager.learning.context import Context, Part, Rows, hold_out
 from tanager.learning.edges import Edges, Findings, held_out_gains
+from tanager.learning.limits import Epoch, Limits
 from tanager.learning.members import (
     ENSEMBLE_PRESETS,
     MEMBERS,
@@ -85,6 +86,7 @@ __all__ = [
     "DisjointTrees",
     "Edges",
     "EnsembleRecipe",
+    "Epoch",
     "Findings",
     "Fitted",
     "FixedParents",
@@ -94,6 +96,7 @@ __all__ = [
     "GreedySearch",
     "IndependentSearches",
     "KDependence",
+    "Limits",
     "MarginScore",
     "Members",
     "NaiveBayesStart",

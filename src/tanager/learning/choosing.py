@@ -90,7 +90,7 @@ class Choice(NamedTuple):
         if best is None and self.name == GIVEN:
             return "Structure and parameters were given, so nothing was tried on held-out rows."
         if best is None:
-            return f"The first preset, {self.name!r}, was taken: there were too few rows to hold some out."
+            return f"The first preset, {self.name!r}, was taken without a trial: rows or time were too few."
         measured = f"an error of {best.error:.2%} and a log-loss of {best.log_loss:.4f} on held-out rows"
         if self.name == GIVEN:
             said = f"Structure and parameters were given; they have {measured}."
@@ -101,8 +101,10 @@ class Choice(NamedTuple):
             said = f"Preset {best.name!r} was best of {len(self.trials)}: it has {measured}; {tried}."
         return said if parents is None else f"{said} {_said_of_parents(parents)}"
 
-    def to_dict(self, temperature: float = 1.0, parents: Difference | None = None) -> dict[str, Any]:
-        """Plain values, with the temperature that was used in the end.
+    def to_dict(
+        self, temperature: float = 1.0, parents: Difference | None = None, notes: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Plain values, with the temperature that was used in the end and notes on what was cut short.
 
         >>> NO_CHOICE.to_dict()["preset"], NO_CHOICE.to_dict()["tried"]
         ('given', [])
@@ -114,6 +116,7 @@ class Choice(NamedTuple):
             "tried": [trial.name for trial in self.trials],
             "errors": [trial.error for trial in self.trials],
             "log_losses": [trial.log_loss for trial in self.trials],
+            "notes": list(notes),
         }
 
 
@@ -158,6 +161,8 @@ def choose(
     parts_of: PartsOf[RecipeT],
     *,
     calibrate: bool | str,
+    has_rows: bool = False,
+    is_over: Callable[[str], bool] = lambda what: False,
     verbose: int = 0,
 ) -> Choice:
     """Try recipes on held-out rows where there is something to choose or to calibrate, and take the best.
@@ -173,14 +178,20 @@ def choose(
         recipes, but may be cut into other bins. There are none where rows are too few to hold some out.
     calibrate : {"auto", True, False}
         "auto" calibrates if rows are held out for a choice anyway.
+    has_rows : bool
+        Whether there are rows to judge by that need not be held out.
+    is_over : callable
+        Asked before each recipe, with what would be left out, whether time is over.
     verbose : int
         1 shows how each recipe did on stderr.
     """
     first = next(iter(recipes))
-    if (first == GIVEN and calibrate is not True) or not parts_of(recipes[first]):
+    if (first == GIVEN and calibrate is not True and not has_rows) or not parts_of(recipes[first]):
         return Choice(first)
-    trials = []
-    for trial in try_recipes(recipes, learn, parts_of):
+    if is_over("nothing was tried on held-out rows"):
+        return Choice(first)
+    trials: list[Trial] = []
+    for trial in try_recipes(recipes, learn, parts_of, is_over):
         trials.append(trial)
         if verbose:
             sys.stderr.write(f"{trial.name}: {trial.error:.2%} wrong on held-out rows, log-loss {trial.log_loss:.3f}\n")
@@ -206,11 +217,15 @@ def calibrated(networks: list[Network], choice: Choice, calibrate: bool | str) -
 
 
 def try_recipes(
-    recipes: Mapping[str, RecipeT], learn: Callable[[RecipeT, Context], LogJoint], parts_of: PartsOf[RecipeT]
+    recipes: Mapping[str, RecipeT],
+    learn: Callable[[RecipeT, Context], LogJoint],
+    parts_of: PartsOf[RecipeT],
+    is_over: Callable[[str], bool] = lambda what: False,
 ) -> Iterator[Trial]:
     """Learn each recipe on parts of the rows and judge it by the others; no more than the first if that has no errors.
 
-    A recipe that has no chance beside the first ends early, with what is known of it then.
+    A recipe that has no chance beside the first ends early, with what is known of it then. Those that there is no time
+    for are left out.
     """
     tasks = [(name, recipe, parts_of(recipe)) for name, recipe in recipes.items()]
     context = tasks[0][2][0][0]
@@ -236,7 +251,11 @@ def try_recipes(
     first = attempt(tasks[0], 1, None)
     yield first
     if first.badness > 0.5 / first.n_rows:
-        yield from context.map(lambda task: attempt(task, len(tasks) - 1, first), tasks[1:])
+
+        def attempt_in_time(task: tuple[str, RecipeT, Sequence[tuple[Context, Rows]]]) -> list[Trial]:
+            return [] if is_over(f"{task[0]!r} was not tried") else [attempt(task, len(tasks) - 1, first)]
+
+        yield from (trial for trials in context.map(attempt_in_time, tasks[1:]) for trial in trials)
 
 
 class _HopelessError(Exception):

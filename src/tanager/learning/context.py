@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
+from tanager.learning.limits import Limits
 from tanager.model import Groups, count_rows, group_values, pair_scores, residual_gains
 from tanager.structure import EdgeRules
 from tanager.training import Problem, make_problem
@@ -180,6 +181,10 @@ class Context:
     watch : callable, optional
         Called after a quarter of a gradient training with the log-joint that was learned until then, a function of
         codes; it may raise an error to end the training.
+    validation : Rows, optional
+        Rows to judge by instead of some that are held out.
+    limits : Limits
+        A limit of time and a call-back.
 
     Examples
     --------
@@ -196,6 +201,8 @@ class Context:
     rules: EdgeRules | None = None
     directions: NDArray[np.int64] | None = None
     watch: Callable[[Callable[[IntArray], FloatArray]], None] | None = None
+    validation: Rows | None = None
+    limits: Limits = field(default_factory=Limits, compare=False)
     _answers: _Answers = field(default_factory=_Answers, repr=False, compare=False)
     _cancelled: Event = field(default_factory=Event, repr=False, compare=False)
 
@@ -205,12 +212,12 @@ class Context:
         return len(self.rows.cards)
 
     def with_options(self, **options: Any) -> Context:
-        """The same rows and answers with another number of threads, another verbosity, or a watch."""
+        """The same rows and answers with another number of threads, another verbosity, other limits, or a watch."""
         return replace(self, **options)
 
     def part(self, rows: Rows) -> Context:
         """Some of the rows, with what is known beforehand, to be worked on by one thread."""
-        return Context(rows, rules=self.rules, directions=self.directions)
+        return Context(rows, rules=self.rules, directions=self.directions, limits=self.limits)
 
     def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
         """Results of a function for each item, some found at the same time.

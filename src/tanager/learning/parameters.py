@@ -8,6 +8,7 @@ for a while.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import field, fields
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, runtime_checkable
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 from tanager._options import NotKept, Options, ShortNames, check_choice, check_count, check_number, check_pair
 from tanager._threads import Crew
 from tanager._types import FloatArray
-from tanager.learning.context import Context, Rows
+from tanager.learning.context import Context, Rows, hold_out
+from tanager.learning.limits import REFIT, SEARCH, Monitor, Validation
 from tanager.learning.structures import Forest
 from tanager.losses import LOSSES, Loss
 from tanager.model import (
@@ -63,6 +65,7 @@ from tanager.training.regularisers import (
 _SMALLEST_BATCH, _LARGEST_BATCH = 16, 1000
 _BATCHES_PER_EPOCH = 40
 _FEWEST_EPOCHS, _MOST_EPOCHS = 10, 500
+_HELD_OUT = 10  # one in so many rows is held out to tell when to stop
 _FEWEST_STEPS, _MOST_STEPS, _STEPS_PER_ROOT = 300, 2000, 50
 
 _WATCHED_SHARE = 0.25  # of the epochs, after which a watch is called
@@ -280,6 +283,9 @@ class GradientDescent(ParameterOptions):
         Weight, in the loss, of the expected size of the model as a share of the largest; higher makes smaller models.
     regularisers : tuple of Regulariser, default=()
         Further regularisers, such as your own.
+    early_stopping : int or None, default=None
+        End training when the loss of the validation rows has not fallen for so many epochs, and keep the parameters of
+        the epoch where it was least. Without ``X_val`` a tenth of the rows is held out for that.
 
     Examples
     --------
@@ -311,9 +317,12 @@ class GradientDescent(ParameterOptions):
     ridge: float = strength_of(Ridge)
     size_penalty: float = strength_of(SizePenalty)
     regularisers: tuple[Regulariser, ...] = ()
+    early_stopping: int | None = None
 
     def __post_init__(self) -> None:
         self.resolved("loss")
+        if self.early_stopping is not None:
+            check_count("early_stopping", self.early_stopping)
         for name in ("epochs", "batch_size"):
             if not (isinstance(getattr(self, name), str) and getattr(self, name) == "auto"):
                 check_count(name, getattr(self, name))
@@ -372,6 +381,7 @@ class GradientDescent(ParameterOptions):
 
     def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
         """Train CPTs and parent distribution, and keep the most probable structure or forest of each layout."""
+        context, held = self._split(context, seed)
         sized = self.sized(context.rows.n_counted)
         settings = sized._settings(forest)
         loss, noise = self.resolved("loss"), Noise(seed)
@@ -383,26 +393,49 @@ class GradientDescent(ParameterOptions):
         run: dict[str, Any] = {**threads, "start": None if start is None else start.cpts}
         bar = ProgressBar(settings.epochs) if context.verbose else None
 
-        def on_epoch(state: TrainState) -> None:
-            context.check()
-            if bar is not None:
-                bar(state)
-            if context.watch is not None and state.epoch == max(1, round(_WATCHED_SHARE * settings.epochs)):
-                context.watch(average_networks(_networks_so_far(state, layout, forest)).log_joint)
+        validation = None
+        if held is not None and (self.early_stopping is not None or context.limits.callback is not None):
+            validation = Validation(held.codes, held.y, held.full_weight(), loss, self.early_stopping)
+
+        def networks_of(state: TrainState) -> list[Network]:
+            return _networks_so_far(state, layout, forest)
+
+        def run_epochs(stage: str, settings: TrainingSettings, bar: ProgressBar | None) -> None:
+            monitor = Monitor(context.limits, stage, settings.epochs, networks_of, validation, bar)
+            watched = max(1, round(_WATCHED_SHARE * settings.epochs)) if stage == SEARCH else 0
+
+            def on_epoch(state: TrainState) -> bool:
+                context.check()
+                if context.watch is not None and state.epoch == watched:
+                    context.watch(average_networks(networks_of(state)).log_joint)
+                return monitor(state)
+
+            train(state, layout, problem, loss, settings, noise, on_epoch=on_epoch, **run)
+            monitor.restore(state)
 
         state = initial_state(layout, noise, phi, start)
-        train(state, layout, problem, loss, settings, noise, on_epoch=on_epoch, **run)
+        run_epochs(SEARCH, settings, bar)
         distribution = structure_of(state, layout)
         chosen = _best_structure(distribution, forest)
         if forest == "project":
             keep_structure(state, chosen)
-            train(state, layout, problem, loss, settings.for_refit(), noise, on_epoch=context.check, **run)
+            run_epochs(REFIT, settings.for_refit(), None)
         networks = _networks(state, layout, chosen)
         if layout.n_members == 1:
             return [Fitted(networks[0], distribution, state.history, state.path)]
         # Snapshots are of all members' candidates together, and are not kept.
         members = zip(networks, split_distribution(distribution, layout.n_members), strict=True)
         return [Fitted(*member, state.history, ParentPath()) for member in members]
+
+    def _split(self, context: Context, seed: int) -> tuple[Context, Rows | None]:
+        """The rows to learn from, and the rows that tell when to stop."""
+        if self.early_stopping is None or context.validation is not None or context.rows.n_counted < 2 * _HELD_OUT:
+            return context, context.validation
+        kept, held = hold_out(context.rows, seed, _HELD_OUT, sys.maxsize)[0]
+        part = context.part(context.rows.take_part(kept)).with_options(
+            n_threads=context.n_threads, verbose=context.verbose, watch=context.watch
+        )
+        return part, context.rows.take_part(held)
 
     def _settings(self, forest: Forest | None) -> TrainingSettings:
         """Settings of one run, once epochs and batch size are numbers."""

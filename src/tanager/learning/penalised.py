@@ -97,12 +97,12 @@ class _Search:
         def losses(strength: float) -> FloatArray:
             return self._map(lambda fold: fold.main_losses(strength), self.folds)
 
-        return smoothest(search_strengths(losses, self._weight), self._weight)
+        return smoothest(self._strengths(losses), self._weight)
 
     def best_pairs(self, main: float, max_groups: int) -> tuple[float, float]:
         """Strengths for main effects and pairs beside each other, where main effects alone have one already."""
         losses = self._with_pairs(max_groups)
-        found = search_strengths(lambda strength: losses(main, strength), self._weight)
+        found = self._strengths(lambda strength: losses(main, strength))
         pairs = smoothest(found, self._weight)
         if main in _STRENGTHS[1:]:
             stronger = _STRENGTHS[_STRENGTHS.index(main) - 1]
@@ -115,10 +115,16 @@ class _Search:
         if pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds):
             return _COARSE, pairs
         coarse, fine = self._with_pairs(_COARSE)(main, pairs), self._with_pairs(_FINE)
-        found = search_strengths(lambda strength: fine(main, strength), self._weight, pairs)
+        found = self._strengths(lambda strength: fine(main, strength), pairs)
         best = smoothest(found, self._weight)
         is_worth_it = smoothest({_COARSE: coarse, _FINE: found[best]}, self._weight) == _FINE
         return (_FINE, best) if is_worth_it else (_COARSE, pairs)
+
+    def _strengths(self, losses: Callable[[float], FloatArray], first: float = _FIRST) -> dict[float, FloatArray]:
+        def is_over() -> bool:
+            return self.context.limits.is_over("fewer strengths of penalties were tried")
+
+        return search_strengths(losses, self._weight, first, is_over)
 
     def _with_pairs(self, max_groups: int) -> Callable[[float, float], FloatArray]:
         folds = list(zip(self.folds, self.layouts, strict=True))
@@ -236,18 +242,23 @@ class PenalisedLikelihood(ParameterOptions):
 
 
 def _make_folds(context: Context, seed: int) -> list[_Fold]:
+    if context.validation is not None:
+        return [_Fold(context, context.validation.merged())]
     parts = hold_out(context.rows, seed, _N_PARTS, _MOST_ROWS)
     rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
-    return [_Fold(Context(kept), held.merged()) for kept, held in rows]
+    return [_Fold(context.part(kept), held.merged()) for kept, held in rows]
 
 
 def search_strengths(
-    losses: Callable[[float], FloatArray], weight: FloatArray, first: float = _FIRST
+    losses: Callable[[float], FloatArray],
+    weight: FloatArray,
+    first: float = _FIRST,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> dict[float, FloatArray]:
     """Losses of the rows with some of the strengths, the strongest first.
 
     From the first one the search goes on to stronger ones as long as the mean loss falls, and if it does not, to weaker
-    ones.
+    ones. ``is_over`` may end it after the first.
     """
     found: dict[int, FloatArray] = {}
     means: dict[int, float] = {}
@@ -260,7 +271,7 @@ def search_strengths(
     try_next(start)
     for step in (-1, 1):
         place = start
-        while 0 <= place + step < len(_STRENGTHS):
+        while 0 <= place + step < len(_STRENGTHS) and not is_over():
             try_next(place + step)
             if means[place + step] >= means[place]:
                 break

@@ -37,10 +37,10 @@ from tanager.training.settings import geometric
 
 _LEAST_GAIN = 1e-6  # smaller gains may be rounding, and would let moves go round in circles
 _PROBES = 200  # moves that set the scale of temperatures
-_BLOCKS = 50  # reports of an annealed search
+_BLOCKS, _LARGEST_BLOCK = 50, 20_000  # reports of an annealed search, and moves between two of them
 
-Report = Callable[[int, float], object]
-"""Called now and then with the number of moves made or tried, and the score."""
+Report = Callable[[int, float], bool]
+"""Called now and then with the number of moves made or tried, and the score; True ends the search."""
 
 
 class ConditionalScore(Options):
@@ -96,9 +96,15 @@ class ScoreSearch(StructureOptions):
         if space.is_fixed:
             return space
         layout = make_layout(space, context.rows.cards, context.rows.n_classes)
+
+        def report(n_moves: int, score: float) -> bool:
+            if context.verbose:
+                _show(n_moves, score)
+            return context.limits.is_over("the search for a structure ended early")
+
         rows = (context.rows.codes, context.rows.y, context.rows.full_weight())
         with Crew(context.n_threads) as crew:
-            found = self.run(layout, rows, rng, crew=crew, report=_show if context.verbose else None)
+            found = self.run(layout, rows, rng, crew=crew, report=report)
         if context.verbose:
             sys.stderr.write("\n")
         return fixed_parents(space.select(found.selected))
@@ -195,8 +201,8 @@ class GreedySearch(ScoreSearch):
             n_before, before = n_moves, score
             for improved in _climb(scorer, selected, log_joint, score, scores):
                 n_moves, score = n_moves + 1, improved
-                if report is not None:
-                    report(n_moves, score)
+                if report is not None and report(n_moves, score):
+                    return Found(selected, score, n_moves)
                 if n_moves >= most or not self.lazy:
                     break
             is_slow = self.lazy and score - before < self.tolerance * abs(score)
@@ -250,13 +256,14 @@ class AnnealedSearch(ScoreSearch):
         scores = np.full(2, scorer.score_of(selected, log_joint))
         best = selected.copy()
         moves = self._draw_moves(scorer, selected, log_joint, rng)
-        edges = np.linspace(0, self.n_moves, min(_BLOCKS, self.n_moves) + 1).astype(np.int64)
+        n_blocks = max(min(_BLOCKS, self.n_moves), self.n_moves // _LARGEST_BLOCK)
+        edges = np.linspace(0, self.n_moves, n_blocks + 1).astype(np.int64)
         for start, stop in pairwise(edges):
             some = Annealing(moves.slot[start:stop], moves.candidate[start:stop], moves.threshold[start:stop])
             scorer.anneal(some, selected, log_joint, best, scores)
             log_joint = scorer.log_joint(selected)
-            if report is not None:
-                report(int(stop), float(scores[1]))
+            if report is not None and report(int(stop), float(scores[1])):
+                return Found(best, float(scores[1]), int(stop))
         return Found(best, float(scores[1]), self.n_moves)
 
     def _draw_moves(

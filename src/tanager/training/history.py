@@ -30,6 +30,8 @@ class History:
     entropy : list of float
         Mean entropy of the parent distribution in nats, at the end of the epoch.
     learning_rate, tau : list of float
+    validation_loss : list of float
+        Loss of the validation rows, if there are some.
     """
 
     loss: list[float] = field(default_factory=list)
@@ -37,18 +39,20 @@ class History:
     entropy: list[float] = field(default_factory=list)
     learning_rate: list[float] = field(default_factory=list)
     tau: list[float] = field(default_factory=list)
+    validation_loss: list[float] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.loss)
 
     def append(self, **values: float) -> None:
-        """Add one epoch; every column must be given."""
-        for column in fields(self):
+        """Add one epoch; every column but that of validation rows must be given."""
+        for column in fields(self)[:-1]:
             getattr(self, column.name).append(float(values[column.name]))
 
     def to_arrays(self) -> dict[str, FloatArray]:
         """Columns as arrays, for instance for ``pandas.DataFrame``."""
-        return {column.name: np.array(getattr(self, column.name)) for column in fields(self)}
+        columns = fields(self) if self.validation_loss else fields(self)[:-1]
+        return {column.name: np.array(getattr(self, column.name)) for column in columns}
 
 
 _MOST_SNAPSHOTS = 41

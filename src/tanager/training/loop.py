@@ -34,7 +34,7 @@ def train(
     *,
     n_threads: int = 1,
     start: FeatureCpts | None = None,
-    on_epoch: Callable[[TrainState], object] | None = None,
+    on_epoch: Callable[[TrainState], bool | None] | None = None,
 ) -> TrainState:
     """Run the remaining epochs of ``state``.
 
@@ -54,7 +54,7 @@ def train(
     start : FeatureCpts, optional
         Where the CPTs started, if not at random; regularisers may pull towards it.
     on_epoch : callable, optional
-        Called with the state after each epoch.
+        Called with the state after each epoch; True ends training.
     """
     rates = geometric(settings.learning_rate, settings.learning_rate * settings.learning_rate_decay, settings.epochs)
     taus = geometric(*settings.tau, settings.epochs)
@@ -81,8 +81,8 @@ def train(
         entropy = structure.mean_entropy()
         state.history.append(loss=info.loss, error=info.error, entropy=entropy, learning_rate=rate, tau=tau)
         state.path.record(state.epoch, settings.epochs, structure)
-        if on_epoch is not None:
-            on_epoch(state)
+        if on_epoch is not None and on_epoch(state):
+            break
     return state
 
 
