@@ -146,7 +146,7 @@ def test_weights_are_repeated_rows(iris, monkeypatch, kind, data):
     for other in others:
         assert other.options_ == weighted.options_
         for name, value in weighted.choice_.items():
-            is_text = name in ("preset", "tried") or isinstance(value, str)
+            is_text = name in ("preset", "tried", "notes") or isinstance(value, str)
             assert other.choice_[name] == (value if is_text else pytest.approx(value, rel=1e-6))
         np.testing.assert_allclose(other.predict_proba(X), weighted.predict_proba(X), rtol=1e-6)
 

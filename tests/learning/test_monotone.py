@@ -31,7 +31,7 @@ def smallest_step(clf, feature, direction):
     encoder = clf.encoder_
     n_ordered = encoder.n_ordered(np.ones(4, bool))[feature]
     codes = np.array(list(product(*(range(card) for card in encoder.cards))), np.int64)
-    columns = encoder.decode(codes, bins="middle")
+    columns = encoder.decode(codes, bins="median")
     probability = clf.predict_proba(np.column_stack([column.astype(float) for column in columns]))[:, 1]
     table = np.moveaxis(probability.reshape(encoder.cards), feature, 0)[:n_ordered]
     return (direction * np.diff(table, axis=0)).min(initial=np.inf)
