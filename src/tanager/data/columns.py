@@ -254,7 +254,7 @@ def _positions(frame: Frame, chosen: NDArray[Any]) -> NDArray[np.intp]:
 
 def _as_array(X: Any) -> NDArray[Any]:
     """A 2-d array; a list of rows that mix text and numbers keeps the type of every cell."""
-    array = exact_array(X)
+    array = np.asarray(X) if isinstance(X, np.ndarray) else exact_array(X)
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead. Reshape your data: array.reshape(-1, 1) if it has "

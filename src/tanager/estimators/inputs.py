@@ -256,7 +256,8 @@ def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, res
 
     ``y`` is only looked at to tell that it was given.
     """
-    refuse_unread(X, "X")
+    if not isinstance(X, np.ndarray):
+        refuse_unread(X, "X")
     if not _is_frame(X) and not np.ma.is_masked(X):
         X = check_array(
             exact_array(X) if isinstance(X, (list, tuple)) else X,
