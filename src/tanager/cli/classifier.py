@@ -15,14 +15,15 @@ from tanager.learning import (
     PARAMETERS,
     STRUCTURES,
     DisjointTrees,
+    Free,
     IndependentSearches,
     Nearest,
     as_parameters,
     as_structure,
 )
 
-NEAREST = "nearest"
-STRUCTURE_WORDS = (AUTO, *STRUCTURES, NEAREST)
+NEAREST, LEARNED = "nearest", "learned"
+STRUCTURE_WORDS = (AUTO, LEARNED, *STRUCTURES, NEAREST)
 PARAMETER_WORDS = (AUTO, *PARAMETERS)
 
 # Words that earlier versions took for a structure.
@@ -116,6 +117,8 @@ def _add_epochs(options: ClassifierOptions, settings: dict[str, Any]) -> str:
 
 def _make_structure(options: ClassifierOptions, settings: dict[str, Any]) -> Any:
     """The structure as a word, or as a value where the word alone does not say enough."""
+    if options.structure == LEARNED:
+        return Free(candidates="mixed")
     if options.structure != NEAREST:
         return options.structure
     name = "structure.image_shape" if options.n_members is None else "members.structure.image_shape"

@@ -88,7 +88,7 @@ def fit(
         str,
         typer.Option(
             help=f"Which features may depend on which: {', '.join(STRUCTURE_WORDS)}. auto tries several presets on "
-            "held-out rows and keeps the best.",
+            "held-out rows and keeps the best; learned is found by gradient descent.",
             rich_help_panel=_MODEL,
         ),
     ] = AUTO,
