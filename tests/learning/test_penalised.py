@@ -159,6 +159,31 @@ def test_few_values_have_no_finer_groups(monkeypatch):
     assert len(calls) == 2 * n_coarse
 
 
+def rough_and_smooth(n_rows=3000, seed=0):
+    """A number whose single values tell the class, and three that tell it smoothly or not at all."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, 40, n_rows), rng.uniform(size=(n_rows, 3))])
+    jagged = np.where(np.isin(X[:, 0], [3, 8, 9, 20, 27, 33]), 3.0, -1.0)
+    return X, jagged + 3 * X[:, 1] + rng.logistic(size=n_rows) > 1.5
+
+
+def test_features_get_strengths_of_their_own_where_held_out_rows_want_them():
+    X, y = rough_and_smooth()
+    own, same = (fit(X, y, "none", PenalisedLikelihood(adaptive=adaptive)) for adaptive in ("auto", False))
+    assert own.options_["parameters"].adaptive is True
+    assert same.options_["parameters"].adaptive is False
+    X_test, y_test = rough_and_smooth(seed=1)
+    losses = [-np.log(clf.predict_proba(X_test)[np.arange(3000), y_test.astype(int)]).mean() for clf in (own, same)]
+    assert losses[0] < losses[1]
+
+
+def test_given_strengths_are_where_adapting_starts():
+    X, y = rough_and_smooth(1000)
+    plain, own = (fit(X, y, "none", PenalisedLikelihood(10.0, 1.0, adaptive=adaptive)) for adaptive in ("auto", True))
+    spread = [np.ptp(np.log(clf.network_.cpt(0)[0, :, 1] / clf.network_.cpt(0)[0, :, 0])) for clf in (plain, own)]
+    assert spread[1] > 1.3 * spread[0]
+
+
 # Tuning.
 
 
@@ -186,7 +211,7 @@ def test_given_strengths_are_not_tuned(no_folds):
 def test_tuned_strengths_are_not_tuned_again(monkeypatch):
     context = make_context()
     tuned = TUNED.tuned(lay_out, context, 0)
-    assert "auto" not in (tuned.main, tuned.pairs, tuned.max_groups)
+    assert "auto" not in (tuned.main, tuned.pairs, tuned.max_groups, tuned.adaptive)
     monkeypatch.setattr(penalised_module, "hold_out", None)
     assert tuned.tuned(lay_out, context, 0) is tuned
 
@@ -411,7 +436,8 @@ class TestSmallData:
         constant = np.column_stack([X, np.ones(len(y)), np.full(len(y), np.nan)])
         plain = fit(X, y, [-1, 0, 0, 2], parameters)
         wide = fit(constant, y, [-1, 0, 0, 2, 1, 1], parameters)
-        np.testing.assert_allclose(plain.predict_proba(X), wide.predict_proba(constant), atol=0.05)
+        # Held-out rows are others, and may so choose other strengths.
+        np.testing.assert_allclose(plain.predict_proba(X), wide.predict_proba(constant), atol=0.1)
 
     def test_only_constant_columns(self, make, parameters):
         X, y = np.ones((90, 3)), np.arange(90) % 3 == 0

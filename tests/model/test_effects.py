@@ -232,6 +232,56 @@ def test_the_number_of_threads_does_not_change_a_bit(n_classes):
 # What pairs would add.
 
 
+# Strengths of single features.
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_matrix_of_a_penalty_is_the_form_that_the_core_minimises(n_classes):
+    codes, y = make_rows(n_classes=n_classes)
+    effects = make_effects(codes, y, n_classes)
+    theta = np.random.default_rng(1).normal(size=effects._core.n_entries)
+    penalties = effects._penalties(np.array([0.7, 2.0, 5.0]), 1.0)
+    gradient = np.empty_like(theta)
+    total = effects._core.loss(theta, penalties, gradient) - effects._core.loss(theta, 0 * penalties, gradient)
+    expected = 0.0
+    for i in range(3):
+        table = theta[effects._offset[i] : effects._offset[i + 1]].reshape(-1, effects._width)
+        expected += (table * (effects._penalty_matrix(i, penalties[i]) @ table)).sum() / 2
+    assert total == pytest.approx(expected, rel=1e-4)
+
+
+def test_own_strengths_are_degrees_of_freedom_over_penalties():
+    codes, y = make_rows(n_classes=2)
+    effects, strengths = make_effects(codes, y, 2), np.array([3.0, 1.0, 2.0])
+    theta = effects.fit(strengths, 1.0)
+    found = effects.own_strengths(theta, strengths)
+    p = effects.probabilities(theta)[:, 1]
+    for i, card in enumerate((np.diff(effects.groups.start) + 1).tolist()):
+        h = np.bincount(np.minimum(codes[:, i], card - 1), p * (1 - p), minlength=card)
+        penalty = effects._penalty_matrix(i, effects._penalties(1.0, 1.0)[i])
+        n_free = np.trace(np.linalg.solve(np.diag(h) + strengths[i] * penalty, np.diag(h))) - 1
+        effect = theta[effects._offset[i] : effects._offset[i + 1]]
+        expected = np.clip(n_free / (effect @ penalty @ effect), strengths[i] / 10, strengths[i] * 10)
+        assert found[i] == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_rough_effect_has_a_weaker_penalty_than_a_smooth_one():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 32, (4000, 3))
+    jagged = np.where(np.isin(codes[:, 0], [3, 8, 9, 20, 27]), 3.0, -1.0)
+    y = (jagged + (codes[:, 1] - 16) / 8 + rng.logistic(size=4000) > 0).astype(np.int64)
+    cards = np.full(3, 32)
+    groups = group_values(codes, cards, cards, np.ones(4000), 12)
+    effects = Effects(codes.astype(np.uint8), y, np.ones(4000), 2, cards, groups)
+    rough, smooth, none = effects.own_strengths(effects.fit(1.0, 1.0), np.ones(3))
+    assert rough < 0.3
+    assert smooth > 1.0
+    assert none > 1.0
+
+
+# What pairs would add.
+
+
 def exclusive_or(n_rows, seed=0):
     """Five features of four values; the class is told by the first two together, and by neither alone."""
     rng = np.random.default_rng(seed)

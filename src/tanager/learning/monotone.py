@@ -52,7 +52,7 @@ class MonotoneEffects:
         self._merged: list[IntArray] = [np.arange(card) for card in groups.cards.tolist()]
         self._effects = self._make()
 
-    def fit(self, main: float, pair: float, most_steps: int) -> FloatArray:
+    def fit(self, main: float | FloatArray, pair: float, most_steps: int) -> FloatArray:
         """The effects of smallest loss, with penalties of these strengths, that keep to the directions."""
         while True:
             theta = self._effects.fit(main, pair, most_steps=most_steps)

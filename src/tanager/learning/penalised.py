@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
-from tanager._options import check_count, check_number
+from tanager._options import check_choice, check_count, check_number
 from tanager._types import FloatArray
 from tanager.learning.context import Context, Rows, hold_out
 from tanager.learning.monotone import MonotoneEffects
@@ -32,8 +32,10 @@ _MOST_ROWS = 10_000  # that strengths are chosen on
 _PRIOR_ROWS = 10.0  # that a feature's frequencies alone count for beside those given its parent
 _FIRST = 3.0  # the strength that is tried first
 _ERRORS = 0.5  # standard errors of a difference that do not outweigh a smoother model
+_ERRORS_OF_OWN = 1.0  # the same for strengths of single features, which are many
 _STEPS = 100
 _COARSE, _FINE = 12, 32  # groups of values in pairs
+_ROUNDS = 2  # of adapting the strengths of features
 _WEAK = 3.0  # strength up to which fine groups may be better
 _TO_CHOOSE: dict[str, Any] = {"most_steps": 40, "tolerance": 1e-5}
 
@@ -46,6 +48,7 @@ class _Fold:
         self._mains = self._effects(kept.merged_rows(), [])
         self._judge = self._effects(held, [])
         self._found: dict[float, tuple[FloatArray, FloatArray]] = {}
+        self._own: dict[float, tuple[FloatArray, FloatArray]] = {}
 
     @property
     def has_more_groups(self) -> bool:
@@ -61,7 +64,16 @@ class _Fold:
             self._found[strength] = theta, self._judge.log_losses(theta)
         return self._found[strength][1]
 
-    def pair_losses(self, layouts: list[Layout], max_groups: int) -> Callable[[float, float], FloatArray]:
+    def own_losses(self, main: float) -> FloatArray:
+        """Log-losses with main effects alone whose features have strengths of their own."""
+        if main not in self._own:
+            strengths, theta = adapt(self._mains, self._found[main][0], main, **_TO_CHOOSE)
+            self._own[main] = strengths, self._judge.log_losses(theta)
+        return self._own[main][1]
+
+    def pair_losses(
+        self, layouts: list[Layout], max_groups: int, *, is_adaptive: bool
+    ) -> Callable[[float, float], FloatArray]:
         """The log-losses with the pairs of layouts, as a function of both strengths."""
         effects, judge = (
             self._effects(rows, pairs_of(layouts), max_groups) for rows in (self.context.merged_rows(), self.held)
@@ -70,7 +82,7 @@ class _Fold:
 
         def losses(main: float, pair: float) -> FloatArray:
             start = last[-1] if last else self._found[main][0] if main in self._found else None
-            last[:] = [effects.fit(main, pair, start, **_TO_CHOOSE)]
+            last[:] = [effects.fit(self._own[main][0] if is_adaptive else main, pair, start, **_TO_CHOOSE)]
             return judge.log_losses(last[0])
 
         return losses
@@ -84,6 +96,7 @@ class _Search:
 
     def __init__(self, context: Context, folds: list[_Fold], layouts: list[list[Layout]]) -> None:
         self.context, self.folds, self.layouts = context, folds, layouts
+        self.is_adaptive = False
         self._weight = np.concatenate([fold.held.full_weight() for fold in folds])
 
     @property
@@ -99,12 +112,18 @@ class _Search:
 
         return smoothest(self._strengths(losses), self._weight)
 
+    def wants_own(self, main: float) -> bool:
+        """Whether main effects are better if each feature has a strength of its own."""
+        of_all = self._map(lambda fold: fold.main_losses(main), self.folds)
+        own = self._map(lambda fold: fold.own_losses(main), self.folds)
+        return smoothest({0: of_all, 1: own}, self._weight, _ERRORS_OF_OWN) == 1
+
     def best_pairs(self, main: float, max_groups: int) -> tuple[float, float]:
         """Strengths for main effects and pairs beside each other, where main effects alone have one already."""
         losses = self._with_pairs(max_groups)
         found = self._strengths(lambda strength: losses(main, strength))
         pairs = smoothest(found, self._weight)
-        if main in _STRENGTHS[1:]:
+        if main in _STRENGTHS[1:] and not self.is_adaptive:
             stronger = _STRENGTHS[_STRENGTHS.index(main) - 1]
             if self._is_better(losses(stronger, pairs), found[pairs]):
                 return stronger, pairs
@@ -128,7 +147,9 @@ class _Search:
 
     def _with_pairs(self, max_groups: int) -> Callable[[float, float], FloatArray]:
         folds = list(zip(self.folds, self.layouts, strict=True))
-        of_fold = self.context.map(lambda each: each[0].pair_losses(each[1], max_groups), folds)
+        of_fold = self.context.map(
+            lambda each: each[0].pair_losses(each[1], max_groups, is_adaptive=self.is_adaptive), folds
+        )
         return lambda main, pairs: self._map(lambda losses: losses(main, pairs), of_fold)
 
     def _map(self, function: Callable[[Any], FloatArray], items: list[Any]) -> FloatArray:
@@ -153,6 +174,9 @@ class PenalisedLikelihood(ParameterOptions):
     max_groups : int, at least 2, or "auto", default="auto"
         Groups of values that a feature has in pairs; there are fewer where rows are few, down to 3. "auto" is 12, or 32
         where these are better on held-out rows; that is only tried if ``pairs`` is "auto", too.
+    adaptive : bool or "auto", default="auto"
+        Whether the strength of each feature is adapted, from ``main`` on, to how rough its effect is. "auto" does so
+        where it is better on held-out rows; that is only tried if ``main`` is "auto", too.
 
     Examples
     --------
@@ -169,6 +193,7 @@ class PenalisedLikelihood(ParameterOptions):
     main: float | Literal["auto"] = "auto"
     pairs: float | Literal["auto"] = "auto"
     max_groups: int | Literal["auto"] = "auto"
+    adaptive: bool | Literal["auto"] = "auto"
 
     def __post_init__(self) -> None:
         for name in ("main", "pairs"):
@@ -176,6 +201,7 @@ class PenalisedLikelihood(ParameterOptions):
                 check_number(name, getattr(self, name), above=0)
         if not self._is_open("max_groups"):
             check_count("max_groups", self.max_groups, 2)
+        check_choice("adaptive", self.adaptive, (True, False, "auto"))
 
     def training_bytes(self, layout: Layout) -> int:
         """Memory of the effects, their gradients and the steps that are remembered."""
@@ -198,31 +224,38 @@ class PenalisedLikelihood(ParameterOptions):
         is_open = [name for name in ("main", "pairs") if self._is_open(name)]
         if not is_open:
             return self
-        chosen: Any = self.set_params(**dict.fromkeys(is_open, 1.0), max_groups=self._n_groups)
+        untuned = {**dict.fromkeys(is_open, 1.0), "max_groups": self._n_groups, "adaptive": self.adaptive is True}
+        chosen: Any = self.set_params(**untuned)
         if context.rows.n_counted < 2 * _N_PARTS:
             return cast(Self, chosen)
         folds = context.remember(("folds of effects", seed), lambda: _make_folds(context, seed))
         search = _Search(context, folds, context.map(lambda fold: lay_out(fold.context), folds))
-        if "main" in is_open:
-            chosen = chosen.set_params(main=search.best_main())
-        if "pairs" in is_open and search.has_pairs:
-            main, pairs = search.best_pairs(float(chosen.main), self._n_groups)
-            main, groups = main if "main" in is_open else float(self.main), self._n_groups
-            if self._is_open("max_groups"):
-                groups, pairs = search.best_groups(main, pairs)
-            chosen = chosen.set_params(main=main, pairs=pairs, max_groups=groups)
-        return cast(Self, chosen)
+        main, pairs, groups = search.best_main() if "main" in is_open else float(self.main), 1.0, self._n_groups
+        if self.adaptive is True or (self._is_open("adaptive") and "main" in is_open):
+            search.is_adaptive = search.wants_own(main) or self.adaptive is True
+        if "pairs" not in is_open:
+            return cast(Self, chosen.set_params(main=main, adaptive=search.is_adaptive))
+        if search.has_pairs:
+            stronger, pairs = search.best_pairs(main, groups)
+            main = stronger if "main" in is_open else main
+            groups, pairs = search.best_groups(main, pairs) if self._is_open("max_groups") else (groups, pairs)
+        found = {"main": main, "pairs": pairs, "max_groups": groups, "adaptive": search.is_adaptive}
+        return cast(Self, chosen.set_params(**found))
 
     def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
         """Fit the effects of the pairs of all layouts together, and put them into one network for each."""
         pairs, rows = pairs_of(layouts), context.merged_rows()
         given = (context.n_ordered, cast(Groups, layouts[0].groups), pairs)
+        main: float | FloatArray = float(self.main)
+        if self.adaptive is True:
+            mains = make_effects(rows, *given[:2], [], context.n_threads)
+            main, _ = adapt(mains, mains.fit(main, 1.0, **_TO_CHOOSE), float(self.main), **_TO_CHOOSE)
         effects: Effects | MonotoneEffects
         if context.directions is None:
             effects = make_effects(rows, *given, context.n_threads)
         else:
             effects = MonotoneEffects(rows, *given, context.directions, context.n_threads)
-        theta = effects.fit(float(self.main), float(self.pairs), most_steps=_STEPS)
+        theta = effects.fit(main, float(self.pairs), most_steps=_STEPS)
         n_shared = Counter(pair for layout in layouts for pair in _pairs(layout))
         shares = {pair: len(layouts) / n for pair, n in n_shared.items()}
         fitted = []
@@ -247,6 +280,15 @@ def _make_folds(context: Context, seed: int) -> list[_Fold]:
     parts = hold_out(context.rows, seed, _N_PARTS, _MOST_ROWS)
     rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
     return [_Fold(context.part(kept), held.merged()) for kept, held in rows]
+
+
+def adapt(effects: Effects, theta: FloatArray, main: float, **options: Any) -> tuple[FloatArray, FloatArray]:
+    """Strengths of main effects for each feature, float64[D], and the effects with them; all start from ``main``."""
+    strengths = np.full(len(effects.groups.cards), main)
+    for _ in range(_ROUNDS):
+        strengths = effects.own_strengths(theta, strengths)
+        theta = effects.fit(strengths, 1.0, theta, **options)
+    return strengths, theta
 
 
 def search_strengths(
@@ -281,15 +323,15 @@ def search_strengths(
     return {_STRENGTHS[place]: found[place] for place in sorted(found)}
 
 
-def smoothest(losses: Mapping[float, FloatArray], weight: FloatArray) -> float:
-    """The first key whose losses do not exceed the best ones by more than half a standard error."""
+def smoothest(losses: Mapping[float, FloatArray], weight: FloatArray, n_errors: float = _ERRORS) -> float:
+    """The first key whose losses do not exceed the best ones by more than half a standard error, or so many."""
     means = {strength: float(np.average(each, weights=weight)) for strength, each in losses.items()}
     best = min(means, key=lambda strength: means[strength])
     for strength, each in losses.items():
         excess = each - losses[best]
         deviation = (excess - np.average(excess, weights=weight)) ** 2
         spread = np.sqrt(np.average(deviation, weights=weight) / count_rows(weight))
-        if means[strength] - means[best] <= _ERRORS * spread:
+        if means[strength] - means[best] <= n_errors * spread:
             return strength
     return best
 

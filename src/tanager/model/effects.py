@@ -27,6 +27,8 @@ _CATEGORY = 0.3  # main effects of values without an order
 _STANDARD_BINS, _STANDARD_CELLS = 32, 144
 _HEAVY, _LOOSE = 0.2, 0.1  # beside a bin with this share of the rows, differences cost this much of the usual
 
+_FEWEST_FREE, _LARGEST_CHANGE = 0.1, 10.0  # of a feature's own strength: degrees of freedom, and factor of one step
+
 _MOST_VALUES = 65_534
 _RESIDUAL_RIDGE = 3.0
 _RESIDUAL_STRENGTH = 1.0
@@ -116,13 +118,14 @@ class Effects:
         cards = np.where(self._tables < 0, 1, self._cards[self._tables])
         self._offset = np.concatenate([[0], np.cumsum(cards.prod(axis=1) * self._width)])
         self._y, self._weight = np.ascontiguousarray(y, np.int64), np.ascontiguousarray(weight, np.float64)
+        self._edge_weights = self._edges()
         self._core = core.Effects(
-            self._columns, self._y, self._weight, n_classes, self._cards, self._edges(), self._tables, n_threads
+            self._columns, self._y, self._weight, n_classes, self._cards, self._edge_weights, self._tables, n_threads
         )
 
     def fit(
         self,
-        main: float,
+        main: float | FloatArray,
         pair: float,
         start: FloatArray | None = None,
         *,
@@ -133,8 +136,10 @@ class Effects:
 
         Parameters
         ----------
-        main, pair : float
-            Strengths of the penalties of main effects and of pairs.
+        main : float, or float array of shape (D,)
+            Strength of the penalty of main effects, or one for each feature.
+        pair : float
+            Strength of the penalty of pairs.
         start : float array, optional
             Effects to start from: of this fit, or of one with the same features and no pairs.
         most_steps : int
@@ -152,6 +157,43 @@ class Effects:
             theta[:n_tables], theta[-self._width :] = start[:n_tables], start[-self._width :]
         self._core.minimise(theta, self._penalties(main, pair), most_steps, tolerance)
         return theta
+
+    def own_strengths(self, theta: FloatArray, strengths: FloatArray) -> FloatArray:
+        """Strengths for the main effects, float64[D], each by how rough the effect of its feature is.
+
+        A step of the method of Fellner and Schall, for each feature by itself: with curvature H of the loss and the
+        penalty S of strength one, the strength becomes tr((H + strength S)^-1 H) / theta' S theta, the degrees of
+        freedom that the rows decide on over the penalty of what they decided.
+
+        Parameters
+        ----------
+        theta : float array
+            Effects that were fitted with ``strengths``.
+        strengths : float array of shape (D,)
+        """
+        curvature, penalties = np.empty_like(theta), self._penalties(1.0, 1.0)
+        self._core.curvature(theta, np.zeros_like(penalties), curvature)
+        found = np.empty(len(strengths))
+        for i, strength in enumerate(strengths.tolist()):
+            place = slice(self._offset[i], self._offset[i + 1])
+            effect, mean_curvature = (each[place].reshape(-1, self._width) for each in (theta, curvature))
+            h, penalty = mean_curvature.mean(axis=1), self._penalty_matrix(i, penalties[i])
+            inverse = np.linalg.inv(np.diag(h) + strength * penalty)
+            # One degree is that of all values together, which the bias has.
+            n_free = self._width * max(float(inverse.diagonal() @ h) - 1.0, _FEWEST_FREE)
+            wanted = n_free / max(float((effect * (penalty @ effect)).sum()), np.finfo(float).tiny)
+            found[i] = strength * np.clip(wanted / strength, 1 / _LARGEST_CHANGE, _LARGEST_CHANGE)
+        return found
+
+    def _penalty_matrix(self, feature: int, penalty: FloatArray) -> FloatArray:
+        """The quadratic form of a main effect's penalty, float64[R + 1, R + 1]."""
+        n_values, first = int(self._cards[feature]), int((self._cards[:feature] - 1).sum())
+        edges = self._edge_weights[first : first + n_values - 1]
+        steps, bends = np.diff(np.eye(n_values), axis=0), np.diff(np.eye(n_values), n=2, axis=0)
+        matrix: FloatArray = penalty[0] * np.eye(n_values) + steps.T @ (penalty[1] * edges[:, None] * steps)
+        if penalty[3] > 0:
+            matrix += bends.T @ (penalty[3] * (edges[:-1] * edges[1:])[:, None] * bends)
+        return matrix
 
     def probabilities(self, theta: FloatArray) -> FloatArray:
         """Probability of each class for each row, float64[N, C]."""
@@ -219,8 +261,9 @@ class Effects:
         edges = np.where(value + 1 < n_ordered, np.where(is_loose, _LOOSE, 1.0), 0.0)
         return edges[value < cards - 1]
 
-    def _penalties(self, main: float, pair: float) -> FloatArray:
+    def _penalties(self, main: float | FloatArray, pair: float) -> FloatArray:
         """Strengths of ridge, differences along both axes, and bends, of each table, float64[T, 4]."""
+        of_mains = np.append(np.broadcast_to(main, len(self.groups.cards)), np.ones(len(self.pairs)))
         card, card_other = np.maximum(self._sizes - 1, 1).T
         is_pair, is_ordered = self._tables[:, 1] >= 0, self._n_ordered[self._tables[:, 0]] > 0
         ratio, fine = card / card_other, card / _STANDARD_BINS
@@ -228,7 +271,7 @@ class Effects:
         of_pairs = [np.minimum(_STANDARD_CELLS / (card * card_other), 1.0), _STEP * ratio, _STEP / ratio, none]
         of_numbers = [_LEVEL / fine, _STEP * fine, none, _BEND * fine**3]
         of_words = [none + _CATEGORY, none, none, none]
-        strengths = np.where(is_pair, pair * np.array(of_pairs), main * np.where(is_ordered, of_numbers, of_words))
+        strengths = np.where(is_pair, pair * np.array(of_pairs), of_mains * np.where(is_ordered, of_numbers, of_words))
         # The difference of two classes has twice the square that their two effects have together.
         return np.ascontiguousarray(strengths.T * (0.5 if self._width == 1 else 1.0))
 
