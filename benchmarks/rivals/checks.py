@@ -107,9 +107,34 @@ def check_explainable(outcomes: Outcomes) -> str:
     )
 
 
+def check_in_pairs(outcomes: Outcomes, own: str, rival: str) -> str:
+    """One method against another: how often its error and its log-loss are lower, and how the times of fits compare."""
+    pairs, name = _pairs(outcomes, own, rival), METHODS[own].about
+    if not pairs:
+        return _nothing(METHODS[rival].title)
+    lower, log_losses = (
+        [np.sign(value(one) - value(other)) for _, one, other in pairs]
+        for value in (lambda result: result.n_wrong, lambda result: result.log_loss)
+    )
+    times = float(np.exp(np.mean([np.log(other.fit_seconds / one.fit_seconds) for _, one, other in pairs])))
+    return (
+        f"**{name} against {METHODS[rival].title}**: of {len(pairs)} data sets that both have finished, the error is "
+        f"lower on {lower.count(-1)}, equal on {lower.count(0)} and higher on {lower.count(1)}; the log-loss is lower "
+        f"on {log_losses.count(-1)} and higher on {log_losses.count(1)}. In the geometric mean {METHODS[rival].title} "
+        f"takes {times:.2g} times as long to fit."
+    )
+
+
+_IN_PAIRS = (
+    *(("ensemble", rival) for rival in ("explainable-2", "catboost", "lightgbm", "boosting")),
+    *(("tan", rival) for rival in ("additive", "catboost", "lightgbm", "boosting")),
+)
+
+
 def check_all(outcomes: Outcomes) -> list[str]:
     """All sentences."""
-    return [check(outcomes) for check in (check_networks, check_naive_bayes, check_logistic, check_explainable)]
+    checks = (check_networks, check_naive_bayes, check_logistic, check_explainable)
+    return [*(check(outcomes) for check in checks), *(check_in_pairs(outcomes, *pair) for pair in _IN_PAIRS)]
 
 
 def _tried(outcomes: Outcomes, own: str, rivals: Sequence[str]) -> list[str]:

@@ -10,7 +10,13 @@ from sklearn.metrics import log_loss
 
 from benchmarks.csv_files import Split, as_categories
 from benchmarks.rivals import data
-from benchmarks.rivals.checks import check_explainable, check_logistic, check_naive_bayes, check_networks
+from benchmarks.rivals.checks import (
+    check_explainable,
+    check_in_pairs,
+    check_logistic,
+    check_naive_bayes,
+    check_networks,
+)
 from benchmarks.rivals.measures import calibration_error, count_parameters, score
 from benchmarks.rivals.methods import METHODS
 from benchmarks.rivals.outcomes import NOT_FINISHED, Result, Stopped
@@ -252,6 +258,17 @@ class TestSentences:
         assert text.count("**met**") == 2
         assert "did not finish on c." in text
 
+    def test_pairs_are_counted(self):
+        outcomes = {
+            "a": {"ensemble": result(10, 1.0), "catboost": result(20, 100.0)},
+            "b": {"ensemble": result(30, 1.0), "catboost": result(30, 4.0)},
+            "c": {"ensemble": result(30, 1.0), "catboost": Stopped(NOT_FINISHED, 600.0)},
+        }
+        text = check_in_pairs(outcomes, "ensemble", "catboost")
+        assert "of 2 data sets that both have finished, the error is lower on 1, equal on 1 and higher on 0;" in text
+        assert "CatBoost takes 20 times as long to fit" in text
+        assert "no data set was finished by both" in check_in_pairs(outcomes, "tan", "catboost")
+
 
 class TestPage:
     @pytest.fixture
@@ -265,8 +282,8 @@ class TestPage:
         row = "**10.00 ± 0.95** | *10.50 ± 0.97* | 11.00 ± 0.99 |"
         assert f"| iris | {row}" in text
         assert "| 15.00 ± 1.13 | not finished (600 s) |" in text
-        assert "these 12 methods" not in text  # one finished a single data set of two, and is not ranked
-        assert "Over the 2 data sets that these 11 methods have finished. " in text
+        assert "these 14 methods" not in text  # one finished a single data set of two, and is not ranked
+        assert "Over the 2 data sets that these 13 methods have finished. " in text
         assert f"| TAN |  | {'2 / 0 / 0 | ' * 10}1 / 0 / 0 |" in text
         assert f"]({PICTURE})" in text
         assert (tmp_path / PICTURE).read_text().count("naive Bayes") == 1
@@ -278,7 +295,7 @@ class TestPage:
         text = (tmp_path / "page.md").read_text()
         assert "**This page is incomplete: there are no results for 34 of 36 data sets: breast_cancer (" in text
         others = "TAN ensemble, Chow-Liu, pyAgrum, logistic, boosting, LightGBM, CatBoost, A2DE, ALR, explainable"
-        assert f"wine: {others}.**" in text
+        assert f"wine: {others}, explainable, 2 bags, additive.**" in text
         assert "**Failed: naive Bayes on wine: KeyError: 'a'.**" in text
 
     def test_the_picture_is_the_same_for_the_same_ranks(self, outcomes, tmp_path):

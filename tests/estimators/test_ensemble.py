@@ -212,7 +212,7 @@ def test_every_preset_of_several_trees_fits(monkeypatch, name):
     if isinstance(preset.parameters, GradientDescent):
         assert used == preset.used(len(y))
     else:
-        strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs")}
+        strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs", "max_groups", "adaptive")}
         assert "auto" not in strengths.values()
         assert used == preset.set_params(parameters=preset.parameters.set_params(**strengths))
     assert len(clf.estimators_) == {"trees": 3}.get(name, 2)
