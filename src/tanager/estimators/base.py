@@ -20,8 +20,10 @@ from tanager.estimators.conformal import ConformalMixin
 from tanager.estimators.deciding import DecidingMixin
 from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.findings import FindingsMixin
+from tanager.estimators.frontier import FrontierMixin
 from tanager.estimators.inputs import Encoded, count_threads, read_rows
 from tanager.estimators.knowledge import check_knowledge
+from tanager.estimators.notebook import NotebookMixin
 from tanager.estimators.querying import QueryingMixin
 from tanager.estimators.saving import SavingMixin
 from tanager.estimators.weights import check_class_weight
@@ -59,7 +61,9 @@ _OF_ONE_FIT = ("feature_names_in_", "conformal_")  # what not every fit sets ane
 
 
 class TANBase(
+    NotebookMixin,
     FindingsMixin,
+    FrontierMixin,
     QueryingMixin,
     ExplainingMixin,
     DecidingMixin,

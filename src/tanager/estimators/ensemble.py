@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._options import ShortNames, check_choice, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
-from tanager.estimators.findings import find
+from tanager.estimators.findings import edge_widths, find
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.tan import TANClassifier
 from tanager.learning import (
@@ -44,6 +44,7 @@ from tanager.learning.edges import of_member
 from tanager.learning.limits import Callback
 from tanager.learning.members import GivenMembers, Learned
 from tanager.model import LogAverage, Network, average_networks
+from tanager.pictures import draw_circle
 from tanager.structure import naive_bayes
 
 _MOST_DESCRIBED = 5_000  # rows that members' descriptions are compared on
@@ -246,6 +247,24 @@ class TANEnsembleClassifier(TANBase):
         """The network that describes the data: the description of the member with the highest likelihood."""
         check_is_fitted(self)
         return self.estimators_[self._describing].description_
+
+    def plot_structure(self, ax: Any = None) -> Any:
+        """Draw the edges of all members on a circle around the class; needs the extra ``tanager[plots]``.
+
+        Wide edges are those that add most (see `edges_`). ``estimators_[k].plot_structure()`` draws a single member.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        edges, names = self._findings.edges, self.encoder_.feature_labels
+        pairs = list(zip(edges.child.tolist(), edges.parent.tolist(), strict=True))
+        return draw_circle(pairs, edge_widths(edges), names, self.target_name_, ax=ax)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Log-probability of each class given each row, shape (N, C)."""

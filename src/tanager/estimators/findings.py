@@ -15,6 +15,7 @@ from tanager.estimators.inputs import read_known_classes
 from tanager.learning import Findings, Rows
 from tanager.learning.edges import Edges, describe_edges, gains_on, is_counted
 from tanager.model import Network, mean_contributions
+from tanager.pictures import draw_importance
 
 _SHOWN = 5  # edges in a summary
 
@@ -134,6 +135,22 @@ class FindingsMixin:
         check_is_fitted(self)
         return f"{self.choice_['why']}\n{_said_of_edges(self.edges_, len(self.encoder_.columns))}"
 
+    def plot_importance(self, *, max_bars: int = 20, ax: Any = None) -> Any:
+        """Draw ``feature_importances_`` as bars; needs the extra ``tanager[plots]``.
+
+        Parameters
+        ----------
+        max_bars : int, default=20
+            If there are more features, the last bar is the sum of the smallest.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        importances = self.feature_importances_
+        return draw_importance(self.encoder_.feature_labels, importances, max_bars=max_bars, ax=ax)
+
     def _named(self, edges: Edges) -> list[Edge]:
         labels = self.encoder_.feature_labels
         return [
@@ -146,6 +163,12 @@ def find(networks: Sequence[Network], descriptions: Sequence[Network], rows: Row
     """What can be found without held-out rows."""
     importances = mean_contributions(networks, rows.codes, rows.full_weight())
     return Findings(importances, describe_edges(networks, descriptions, rows))
+
+
+def edge_widths(edges: Edges) -> FloatArray:
+    """What edges add, from 0 to 1, for pictures: gains, or the information where these are not known, float64[E]."""
+    sizes = np.maximum(edges.information if np.isnan(edges.gain).any() else edges.gain, 0.0)
+    return sizes / max(float(sizes.max(initial=0.0)), np.finfo(np.float64).tiny)
 
 
 def _said_of_edges(edges: Sequence[Edge], n_features: int) -> str:

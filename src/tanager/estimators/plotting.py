@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tanager._options import check_choice
 from tanager._types import FloatArray
 from tanager.data import FrameEncoder
+from tanager.estimators.findings import edge_widths
+from tanager.learning import Findings
 from tanager.learning.structures import check_image_shape
 from tanager.model import Network, ParentDistribution
-from tanager.pictures import Axis, draw_history, draw_log_ratio, draw_probabilities, draw_structure
+from tanager.pictures import Axis, draw_history, draw_log_ratio, draw_probabilities, draw_structure, draw_tree
 
 
 class PlottingMixin:
@@ -26,19 +29,29 @@ class PlottingMixin:
     options_: Mapping[str, Any]
     network_: Network
     description_: Network
+    target_name_: str
     _distribution: ParentDistribution
+    _findings: Findings
 
     def plot_structure(
-        self, ax: Any = None, *, image_shape: tuple[int, int] | None = None, background: ArrayLike | None = None
+        self,
+        ax: Any = None,
+        *,
+        style: str = "list",
+        image_shape: tuple[int, int] | None = None,
+        background: ArrayLike | None = None,
     ) -> Any:
         """Draw the parents of the features: on the pixel grid if there is an ``image_shape``, else as a tree.
 
-        The class, a parent of every feature, is left out. Wide edges are probable parents; dotted ones are those that
-        a feature has besides another.
+        The class, a parent of every feature, is left out of lists and images. Wide edges are probable parents, and in a
+        graph those that add most (see `edges_`); dotted ones are those that a feature has besides another.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
+        style : {"list", "graph"}, default="list"
+            A line for each feature below its parent, or boxes and arrows from left to right with the class, as in a
+            paper.
         image_shape : (int, int), optional
             Rows and columns of the images whose pixels are the features. Default is that of the structure, if it has
             one, as `tanager.learning.Nearest` does.
@@ -57,7 +70,13 @@ class PlottingMixin:
         >>> ax = clf.plot_structure()
         """
         check_is_fitted(self)
+        check_choice("style", style, ("list", "graph"))
         parents, second = self.network_.extra_parents.T
+        if style == "graph":
+            widths = np.zeros(len(parents))
+            widths[self._findings.edges.child] = edge_widths(self._findings.edges)
+            names = self.encoder_.feature_labels
+            return draw_tree(parents, widths, names, self.target_name_, second=second, ax=ax)
         strength = self._distribution.matrix()[np.arange(len(parents)), parents]
         image = None
         if image_shape is None:

@@ -2,6 +2,7 @@
 
 from tanager.model.average import LogAverage, average_networks
 from tanager.model.backoff import back_off
+from tanager.model.blending import blend
 from tanager.model.description import describe, edge_information
 from tanager.model.effects import Effects, group_values, residual_gains
 from tanager.model.importance import mean_contributions
@@ -30,6 +31,7 @@ __all__ = [
     "average_networks",
     "back_off",
     "best_temperature",
+    "blend",
     "can_temper",
     "check_memory",
     "class_log_prior",

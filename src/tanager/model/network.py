@@ -21,7 +21,7 @@ from tanager.model.queries import Marginals, Target
 from tanager.structure import NO_PARENT, ParentSets, dependence_order, depth_first_order, extra_parents_of, find_cycle
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Network:
     """A TAN classifier over codes: class prior, parents and CPTs.
 
@@ -51,6 +51,44 @@ class Network:
     layout: Layout
     theta: FloatArray
     log_prior: FloatArray
+
+    def __repr__(self) -> str:
+        """One line: its size.
+
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import TANClassifier
+        >>> TANClassifier("chow-liu", "ml").fit(*load_iris(return_X_y=True)).network_
+        Network(4 features, 3 classes, 3 edges, 120 parameters)
+        """
+        n_edges = int((self.extra_parents >= 0).sum())
+        sizes = f"{self.n_features} features, {self.n_classes} classes, {n_edges} edges, {self.n_parameters} parameters"
+        return f"Network({sizes})"
+
+    def __str__(self) -> str:
+        """The size, and a line for each feature, indented below its parent.
+
+        >>> from sklearn.datasets import load_iris
+        >>> from tanager import TANClassifier
+        >>> print(TANClassifier([-1, 0, 0, 2], "ml").fit(*load_iris(return_X_y=True)).network_)
+        Network(4 features, 3 classes, 3 edges, 132 parameters)
+        0
+          1
+          2
+            3
+        """
+        if not self.is_bayesian_network or self.has_pairs:
+            lines = [f"{i} <- {', '.join(str(j) for j in own if j >= 0)}" for i, own in enumerate(self.extra_parents)]
+            return "\n".join([repr(self), *lines])
+        depth = np.zeros(self.n_features, np.int64)
+        lines = []
+        for i in depth_first_order(self.parents).tolist():
+            depth[i] = depth[self.parents[i]] + 1 if self.parents[i] >= 0 else 0
+            lines.append(f"{'  ' * int(depth[i])}{i}")
+        return "\n".join([repr(self), *lines])
+
+    def _repr_html_(self) -> str:
+        """The lines of `str` for notebooks."""
+        return f"<pre>{self}</pre>"
 
     @classmethod
     def from_arena(cls, layout: Layout, theta: FloatArray, log_prior: FloatArray, chosen: IntArray) -> Network:
