@@ -159,6 +159,7 @@ def fit(
     seconds = _fit(classifier, training, console)
     classifier.save(out, metadata=_metadata(training, data, reading, test, scores))
     _say(console, f"fitted in {seconds:.1f} s: {_chosen(classifier)}{_size(classifier)}; saved as {out}")
+    _say(console, classifier.summary())
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ def inspect(
             _show_feature(members[member], name, console)
         return
     _show_origin(loaded, len(members), console)
+    console.print(loaded.classifier.summary(), soft_wrap=True, highlight=False, markup=False)
     _show_classes(members, console)
     if len(members) > 1:
         console.print(f"member {member} of {len(members)}, counted from 0; --member N shows another", highlight=False)
@@ -102,17 +103,27 @@ def _show_parents(classifier: Any, console: Console) -> None:
     table.add_column("values", justify="right")
     table.add_column("parent")
     table.add_column("probability", justify="right")
+    table.add_column("adds, nats", justify="right")
     table.add_column("parameters", justify="right")
     probabilities = classifier.parent_probabilities_
+    gains = {edge.child: _gain(edge) for edge in classifier.edges_}
     for i, (label, parents) in enumerate(zip(labels, _extra_parents(classifier), strict=True)):
         # "No parent" is the last column, which is where -1 points.
         name, parent = _names_of(parents, labels), parents[0]
         size = network.cpt(i, grouped=True).size
-        row = str(network.cards[i]), Text(name), f"{probabilities[i, parent]:.3f}", str(size)
+        row = str(network.cards[i]), Text(name), f"{probabilities[i, parent]:.3f}", gains.get(label, ""), str(size)
         table.add_row(Text(label), *row)
     console.print(table)
+    if gains:
+        note = "adds: what the parent takes off the log-loss of held-out rows, with its standard error"
+        console.print(note, soft_wrap=True, highlight=False)
     if not network.is_bayesian_network:
         console.print("The parents form a cycle: the model classifies, but it is not a Bayesian network.")
+
+
+def _gain(edge: Any) -> str:
+    """What an edge adds on held-out rows, if that was measured."""
+    return "" if edge.gain != edge.gain else f"{edge.gain:.4f} ± {edge.standard_error:.4f}"
 
 
 def _extra_parents(classifier: Any) -> list[list[int]]:

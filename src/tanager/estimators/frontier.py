@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import FloatArray, IntArray
+from tanager.estimators.inputs import read_known_classes
 from tanager.model import Network, blend, can_temper, log_losses
 from tanager.pictures import draw_frontier
 
@@ -58,9 +59,6 @@ class FrontierMixin:
     def _scores(self, codes: IntArray) -> FloatArray:
         raise NotImplementedError
 
-    def _class_numbers(self, y: Any, n_rows: int) -> IntArray:
-        raise NotImplementedError
-
     def frontier(self, X: Any, y: Any, *, dials: Sequence[float] = _DIALS) -> list[FrontierPoint]:
         """Error and surprise of the networks between the one that describes the data and the one that classifies.
 
@@ -94,7 +92,7 @@ class FrontierMixin:
         """
         check_is_fitted(self)
         codes = self._encode(X)
-        numbers = self._class_numbers(y, len(codes))
+        numbers = read_known_classes(y, len(codes), self.classes_)
         if not can_temper(self.description_):
             raise ValueError(
                 "the frontier requires a forest, but parents form a cycle or a feature has two of them; fit with "

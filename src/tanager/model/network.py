@@ -58,7 +58,7 @@ class Network:
         >>> from sklearn.datasets import load_iris
         >>> from tanager import TANClassifier
         >>> TANClassifier("chow-liu", "ml").fit(*load_iris(return_X_y=True)).network_
-        Network(4 features, 3 classes, 3 edges, 120 parameters)
+        Network(4 features, 3 classes, 3 edges, 93 parameters)
         """
         n_edges = int((self.extra_parents >= 0).sum())
         sizes = f"{self.n_features} features, {self.n_classes} classes, {n_edges} edges, {self.n_parameters} parameters"
@@ -70,7 +70,7 @@ class Network:
         >>> from sklearn.datasets import load_iris
         >>> from tanager import TANClassifier
         >>> print(TANClassifier([-1, 0, 0, 2], "ml").fit(*load_iris(return_X_y=True)).network_)
-        Network(4 features, 3 classes, 3 edges, 132 parameters)
+        Network(4 features, 3 classes, 3 edges, 93 parameters)
         0
           1
           2
