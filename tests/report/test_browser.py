@@ -188,6 +188,13 @@ def test_a_click_shows_the_table_of_a_feature(browser, reports):
     assert browser.find("#table-title").text.startswith("petal width (cm) given")
     shown = browser.run("return document.querySelector('#table-charts .js-plotly-plot').data[0].z")
     np.testing.assert_allclose(np.sum(shown, axis=1), 1.0, atol=1e-3)
+    browser.find("#table-numbers summary").click()
+    browser.wait("return document.querySelectorAll('#table-numbers-view td').length > 0")
+    cells = browser.run("return [...document.querySelectorAll('#table-numbers-view td')].map((td) => td.textContent)")
+    every = browser.run(
+        "return [...document.querySelectorAll('#table-charts .js-plotly-plot')].flatMap((p) => p.data[0].z).flat()"
+    )
+    np.testing.assert_allclose(np.array(cells, float), every, atol=6e-5)
     browser.find("#network-view .node[data-feature='-1'] text").click()
     assert browser.find("#table-title").text == "Probability of the classes"
     browser.assert_quiet()
@@ -432,6 +439,9 @@ def test_what_if_contributions_are_those_of_explain(browser, tmp_path):
 
 def test_clear_makes_everything_unknown(browser, reports):
     browser.open(reports / "cells.html")
+    assert browser.find("#whatif-known").text == "30 of 30 values are known"  # of one of the rows
+    browser.find("#whatif-clear").click()
+    assert browser.find("#whatif-known").text == "all values are unknown"
     before = browser.find("#whatif-classes").get_attribute("data-probabilities")
     browser.run(SET_ROW, [["12.5"] + [""] * 29])
     assert browser.find("#whatif-known").text == "1 of 30 values are known"

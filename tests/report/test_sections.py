@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -198,3 +199,16 @@ def test_edges_of_an_ensemble(parts, tmp_path):
     for edge in clf.edges_:
         share = np.mean([edge.parent in [e.parent for e in m.edges_ if e.child == edge.child] for m in clf.estimators_])
         assert f"{edge.parent} → {edge.child}</th><td>{100 * share:.0f} %</td>" in text
+
+
+def test_confusions_and_measures_of_many_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.array([f"class {k}" for k in range(12)])[rng.integers(0, 12, 600)]
+    X = pd.DataFrame({"x": [int(label[6:]) for label in y]}) + rng.integers(0, 2, (600, 1))
+    clf = TANClassifier("none", "ml").fit(X[:300], y[:300])
+    text = section(text_of(write_report(clf, tmp_path / "r.html", X[300:], y[300:])), "evaluation")
+    predicted = clf.predict(X[300:])
+    for (true, taken), count in Counter(zip(y[300:].tolist(), predicted.tolist(), strict=True)).items():
+        assert (f"{true} taken for {taken}</th><td>{count}</td>" in text) == (true != taken)
+    recall = np.mean(predicted[y[300:] == "class 3"] == "class 3")
+    assert re.search(rf"class 3</th><td>\d+</td><td>[^<]+</td><td>{100 * recall:.1f} %</td>", text)

@@ -20,6 +20,8 @@ from tanager.report.measures import are_trained_on, measure_table, measures_text
 from tanager.report.quality import inspect_columns
 from tanager.report.rows import Classifier, ReportRows
 
+_MOST_CONFUSIONS = 50
+
 
 @dataclass
 class Contents:
@@ -44,7 +46,7 @@ def make_contents(
     """Fill in everything that is known."""
     contents = Contents({**payload.describe_features(clf), "image": None if image is None else list(image)})
     _add_summary(contents, clf, rows, trained, other)
-    _add_prediction(contents, clf)
+    _add_prediction(contents, clf, rows)
     search = _add_structure(contents, clf, rows)
     _add_features(contents, clf)
     if rows is not None:
@@ -79,7 +81,7 @@ def _add_summary(
     contents.sections.append("summary")
 
 
-def _add_prediction(contents: Contents, clf: Classifier) -> None:
+def _add_prediction(contents: Contents, clf: Classifier, rows: ReportRows | None) -> None:
     """What predicting in the page takes, unless it would make the page too large."""
     contents.data["classifier"] = payload.describe_prediction(clf)
     contents.texts["size_text"] = ""
@@ -88,6 +90,7 @@ def _add_prediction(contents: Contents, clf: Classifier) -> None:
             "The model is too large for the what-if panel and for explanations of single rows."
         )
     else:
+        contents.texts["start_text"] = "" if rows is None else "The panel starts with one of the rows, taken at random."
         contents.sections.append("whatif")
 
 
@@ -137,7 +140,7 @@ def _add_rows(contents: Contents, clf: Classifier, rows: ReportRows, image: tupl
     if rows.evaluation is None:
         return
     data["evaluation"] = payload.describe_evaluation(rows.evaluation)
-    contents.texts |= {"evaluation_text": summary.evaluation_text(rows.evaluation), "classes": ""}
+    contents.texts |= {"evaluation_text": summary.evaluation_text(rows.evaluation), "classes": "", "confusions": ""}
     n_classes = len(clf.classes_)
     if n_classes == 2 and rows.truth is not None and len(set(rows.truth.tolist()) - {-1}) == 2:
         curves = [trace_threshold(rows.probabilities[:, c], rows.truth == c) for c in range(2)]
@@ -145,6 +148,7 @@ def _add_rows(contents: Contents, clf: Classifier, rows: ReportRows, image: tupl
         contents.parts.add("threshold")
     elif n_classes > 2:
         contents.texts["classes"] = _class_table(data["classes"], rows.evaluation)
+        contents.texts["confusions"] = _confusion_table(data["classes"], rows.evaluation)
     contents.sections.append("evaluation")
 
 
@@ -161,6 +165,15 @@ def _class_table(names: list[str], evaluation: Evaluation) -> str:
         for c, name in enumerate(names)
     ]
     return measured_table(["Class", "Rows", "Precision", "Recall", "F1", "Area under ROC"], lines)
+
+
+def _confusion_table(names: list[str], evaluation: Evaluation) -> str:
+    """Pairs of classes that were taken for each other, the most frequent first."""
+    wrong = evaluation.confusion - np.diag(np.diag(evaluation.confusion))
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
+    pairs = [divmod(place, len(names)) for place in order.tolist()]
+    lines = [[f"{names[t]} taken for {names[p]}", f"{wrong[t, p]:,}"] for t, p in pairs if wrong[t, p]]
+    return details("Most frequent confusions", measured_table(["Classes", "Rows"], lines)) if lines else ""
 
 
 def _add_quality(contents: Contents, clf: Classifier, rows: ReportRows) -> None:

@@ -1,4 +1,5 @@
 // The panel with the CPT of one feature: a heat map for each class, or one at a time if there are many.
+import { element } from "./bars.js";
 import { axis, byId, colour, colourScale, columnTicks, data, drawers, fillSelect, lineTicks, plain, plot, plotWidth, short, unpack } from "./theme.js";
 const MOST_FACETS = 4;
 const MOST_BESIDE = 20; // values of a feature whose heat maps stand side by side
@@ -71,11 +72,31 @@ function addFacet(title) {
   return host;
 }
 
+// The numbers of the heat maps as HTML tables, which are made when they are asked for.
+let writeNumbers = () => [];
+
+function numberTable([title, z, y], own) {
+  const table = element("table", "plain");
+  const head = table.createTHead().insertRow();
+  head.append(...[title, ...own.labels].map((label) => element("th", "", label)));
+  const body = table.createTBody();
+  y.labels.forEach((label, r) => {
+    const line = body.insertRow();
+    line.append(element("th", "", label), ...z[r].map((value) => element("td", "number", value.toFixed(4))));
+  });
+  return table;
+}
+
+function showNumbers() {
+  byId("table-numbers-view").replaceChildren(...(byId("table-numbers").open ? writeNumbers() : []));
+}
+
 function drawTable(feature, slice) {
   const { features, values, classes } = data;
   byId("table-charts").replaceChildren();
   byId("table-charts").classList.toggle("is-wide", feature >= 0 && values[feature].length > MOST_BESIDE);
   byId("table-note").textContent = "";
+  byId("table-numbers").hidden = feature < 0;
   if (feature < 0) return drawPrior();
   const parents = parentsOf(feature);
   const isAlone = parents.length === 0;
@@ -97,6 +118,8 @@ function drawTable(feature, slice) {
   const top = Math.max(...shown.flatMap(([, z]) => z.map((row) => Math.max(...row)))) || 1;
   byId("table-top").textContent = top < 0.1 ? top.toPrecision(2) : top.toFixed(2);
   byId("table-note").textContent = `Columns: ${own.name}. Rows: ${shown[0][2].name}.`;
+  writeNumbers = () => shown.map((each) => numberTable(each, own));
+  showNumbers();
   const hosts = shown.map(([title]) => addFacet(title)); // all of them first: their number determines their width
   shown.forEach(([title, z, y], k) => {
     heatMap(hosts[k], z, own, y, top, `Heat map: probability of ${own.name} by ${y.name}${title ? `, ${title}` : ""}`);
@@ -140,5 +163,6 @@ export function startTables() {
   fillSelect(byId("table-feature"), [[-1, "(the class)"], ...names]);
   byId("table-feature").addEventListener("change", (event) => chooseFeature(Number(event.target.value)));
   byId("table-slice").addEventListener("change", (event) => drawTable(chosenFeature, event.target.value));
+  byId("table-numbers").addEventListener("toggle", showNumbers);
   drawers.push(() => drawTable(chosenFeature, byId("table-slice").value));
 }

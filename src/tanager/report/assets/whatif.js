@@ -124,7 +124,7 @@ function filterSettings() {
 
 function mostFrequent() {
   const order = data.classes.map((_, c) => c).sort((a, b) => data.shares[b] - data.shares[a]);
-  const shown = order.slice(0, MOST_SHARES).map((c) => `${data.classes[c]} ${percent(data.shares[c], 1)}`);
+  const shown = order.slice(0, MOST_SHARES).map((c) => `${data.classes[c]}: ${percent(data.shares[c], 1)}`);
   return shown.join(", ") + (order.length > MOST_SHARES ? ", ..." : "");
 }
 
@@ -141,9 +141,11 @@ export function startWhatIf() {
   byId("whatif-more").hidden = data.features.length <= MOST_SETTINGS;
   for (const id of ["whatif-first", "whatif-second"]) byId(id).addEventListener("change", update);
   byId("whatif-filter").addEventListener("input", filterSettings);
-  byId("whatif-shares").textContent = `Frequencies of the classes in the data: ${mostFrequent()}.`;
+  byId("whatif-shares").textContent = `Frequencies of the classes in the data: ${mostFrequent()}`;
   byId("whatif-all").addEventListener("change", filterSettings);
   byId("whatif-clear").addEventListener("click", () => setRow(classifier.cards));
   filterSettings();
-  setRow(classifier.cards);
+  const first = data.examples?.kinds["at random"][0];
+  if (first === undefined) setRow(classifier.cards);
+  else setRow(data.examples.codes[first], data.examples.cells[first]);
 }
