@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from numbers import Integral
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+
+_MOST_THREADS = 1024  # more than any machine has use for; results do not depend on the number
 
 _Task = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -29,7 +32,9 @@ class Crew:
     """
 
     def __init__(self, n_threads: int = 1) -> None:
-        self.n_threads = n_threads
+        if not isinstance(n_threads, Integral) or isinstance(n_threads, bool) or n_threads < 1:
+            raise ValueError(f"n_threads must be a whole number of at least 1, got {n_threads!r}")
+        self.n_threads = min(int(n_threads), _MOST_THREADS)
         self._threads: list[Thread] = []
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._outcomes: SimpleQueue[BaseException | None] = SimpleQueue()

@@ -38,7 +38,7 @@ def with_entries(array, rng):
     array = array.copy()
     if array.size == 0:
         return array
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 or array.dtype.kind not in "biufc":
         return np.ascontiguousarray(rng.permuted(array))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -51,7 +51,7 @@ def with_entries(array, rng):
 
 
 ARRAY_DAMAGES: dict[str, Callable[[np.ndarray, np.random.Generator], Any]] = {
-    "type": lambda array, rng: array.astype(TYPES[rng.integers(len(TYPES))]),
+    "type": lambda array, rng: array.astype(TYPES[rng.integers(len(TYPES))] if array.dtype.kind in "biufc" else object),
     "byte order": lambda array, rng: array.astype(array.dtype.newbyteorder()),
     "length": cut,
     "empty": lambda array, rng: np.empty((0, *array.shape[1:]), array.dtype),
@@ -76,14 +76,17 @@ ARRAY_DAMAGES: dict[str, Callable[[np.ndarray, np.random.Generator], Any]] = {
 def damage_array(array, rng, others):
     """An array with one thing wrong, or another one of the same call."""
     kind = rng.random()
-    if kind < 0.1:
+    if kind < 0.1 and others:
         return "another", others[rng.integers(len(others))]
     if kind < 0.4 and array.ndim > 0:
         return "entries", with_entries(array, rng)
     name = "other" if array.ndim == 0 else str(rng.choice(list(ARRAY_DAMAGES)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return name, ARRAY_DAMAGES[name](array, rng)
+        try:
+            return name, ARRAY_DAMAGES[name](array, rng)
+        except (ValueError, TypeError):  # a type that cannot be turned into the other
+            return "other", NUMBERS[rng.integers(len(NUMBERS))]
 
 
 def damage_fields(fields, rng):

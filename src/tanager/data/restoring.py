@@ -87,4 +87,7 @@ def _as_array(columns: Sequence[NDArray[Any]], dtypes: Sequence[str]) -> NDArray
     if len(set(dtypes)) > 1 or np.dtype(dtypes[0]).kind not in "biuf":
         return cells
     has_gaps = any(column.dtype.kind == "f" and np.isnan(column).any() for column in columns)
-    return cells.astype(np.float64 if has_gaps and np.dtype(dtypes[0]).kind != "f" else dtypes[0])
+    try:
+        return cells.astype(np.float64 if has_gaps and np.dtype(dtypes[0]).kind != "f" else dtypes[0])
+    except OverflowError:  # a value of the training rows that this type cannot hold
+        return cells

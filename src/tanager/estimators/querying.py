@@ -183,6 +183,8 @@ class QueryingMixin:
         """Codes of one row and the number of its class; a value that has no code is an error, not an unknown value."""
         classes: list[int] | None = None
         known: dict[str | int, Any] = {}
+        if given is not None and not isinstance(given, Mapping):
+            raise TypeError(f"given must be a dict from columns to values, got {type(given).__name__}")
         for key, value in ({} if given is None else given).items():
             index = self._variable(key)
             if index in known or (index == CLASS and classes is not None):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager import core
+from tanager._options import check_count
 from tanager._threads import Crew
 from tanager._types import FloatArray, Forest, IntArray
 from tanager.model import queries
@@ -142,12 +143,19 @@ class Network:
         With two parents a and b, the first axis has their pairs of values, ``x_a * R_b + x_b``. ``grouped`` leaves the
         values of a parent together that are grouped (see `groups_of`): the first axis then has the groups.
         """
+        self._check_feature(feature)
         network = self if grouped else self.expanded
         return np.exp(network.layout.cpt(network.theta, feature).astype(np.float64))
 
     def groups_of(self, feature: int) -> IntArray | None:
         """Group of each value of a feature where it is a parent, int64[R_i]; None if values are not grouped."""
+        self._check_feature(feature)
         return None if self.layout.groups is None else self.layout.groups.of(feature)
+
+    def _check_feature(self, feature: int) -> None:
+        check_count("feature", feature, 0)
+        if feature >= self.n_features:
+            raise ValueError(f"there is no feature {feature}; features are numbered 0 to {self.n_features - 1}")
 
     @cached_property
     def expanded(self) -> Network:
