@@ -17,7 +17,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/cpu/*.cpp buil
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench docs wheel sanitize clean help
+.PHONY: demo test lint bench docs wheel sanitize lock locked sbom audit clean help
 .PRECIOUS: $(VENV)/.installed $(VENV)/.installed-%
 
 demo: $(VENV)/.installed-demo  ## train a classifier on small data and draw what it learned
@@ -49,8 +49,22 @@ wheel: $(VENV)/.installed-wheel  ## make a wheel that needs no compiler, and try
 	$(BIN)/python tools/try_wheel.py dist/*.whl
 
 sanitize: $(VENV)/.installed-test  ## run the tests of the compiled core with address and undefined-behaviour sanitizers
-	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize address,undefined tests/core
+	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize address,undefined tests/core tests/estimators/test_public_fuzz.py
 	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize thread tests/core -k thread
+
+lock: $(VENV)/.installed-supply  ## pin what continuous integration installs, with hashes: requirements/ci.txt
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-annotate --upgrade --extra dev --python-version 3.11 \
+	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" pyproject.toml -o requirements/ci.txt
+
+locked: | $(BIN)/pip  ## install just what requirements/ci.txt pins; then make test installs nothing else
+	@$(BIN)/python tools/install.py --require-hashes --requirement requirements/ci.txt
+
+sbom: $(VENV)/.installed  ## write the bill of materials, CycloneDX, to build/sbom.json
+	@mkdir -p build
+	$(BIN)/python tools/sbom.py > build/sbom.json
+
+audit: $(VENV)/.installed-supply  ## look for known vulnerabilities of what is pinned
+	$(BIN)/pip-audit --progress-spinner off --require-hashes --disable-pip --requirement requirements/ci.txt
 
 clean:  ## remove caches and builds; the virtual environment stays
 	rm -rf build dist docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -71,6 +85,11 @@ $(VENV)/.installed: pyproject.toml $(CORE) | $(BIN)/pip
 $(VENV)/.installed-%: $(VENV)/.installed
 	@echo "Installing the packages of tanager[$(EXTRAS_$*)] into $(VENV)."
 	@$(BIN)/python tools/install.py 'tanager[$(EXTRAS_$*)]'
+	@touch $@
+
+# Tools for the supply chain.
+$(VENV)/.installed-supply: | $(BIN)/pip
+	@$(BIN)/python tools/install.py 'uv>=0.5' 'pip-audit>=2.7'
 	@touch $@
 
 # A wheel is built apart from what is installed here.

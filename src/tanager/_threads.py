@@ -34,7 +34,7 @@ class Crew:
     def __init__(self, n_threads: int = 1) -> None:
         if not isinstance(n_threads, Integral) or isinstance(n_threads, bool) or n_threads < 1:
             raise ValueError(f"n_threads must be a whole number of at least 1, got {n_threads!r}")
-        self.n_threads = min(int(n_threads), _MOST_THREADS)
+        self.n_threads: int = min(int(n_threads), _MOST_THREADS)
         self._threads: list[Thread] = []
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._outcomes: SimpleQueue[BaseException | None] = SimpleQueue()

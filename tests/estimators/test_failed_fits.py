@@ -198,7 +198,7 @@ def test_too_little_memory_changes_nothing(iris, make, monkeypatch):
     X, y = iris
     classifier = make(StoppingLoss()).fit(X, y)
     before, probabilities = state_of(classifier), classifier.predict_proba(X)
-    monkeypatch.setattr(layout, "_physical_memory", lambda: 1)
+    monkeypatch.setattr(layout, "allowed_memory", lambda: 1)
     with pytest.raises(MemoryError):
         classifier.fit(X[["a", "b"]], y)
     assert_unchanged(classifier, before)

@@ -271,7 +271,7 @@ def test_cpts_that_would_not_fit_in_memory(structure):
     }[type(structure)]
     n_entries = (n_pairs * n_rows**2 + n_features * n_rows) * n_classes
     assert f"would take {n_entries * 12 / 2**30:,.1f} GiB" in message
-    assert re.search(r"the machine has [\d,.]+ GiB", message)
+    assert re.search(r"there are [\d,.]+ GiB", message)
     assert "lower max_parents, max_bins or max_categories, or leave out features with many values" in message
     assert f"the largest CPT has {n_rows**2 * n_classes:,} entries" in message
 
@@ -279,7 +279,7 @@ def test_cpts_that_would_not_fit_in_memory(structure):
 @pytest.fixture
 def small_machine(monkeypatch):
     """A machine with 64 MiB of memory."""
-    monkeypatch.setattr(layout, "_physical_memory", lambda: 2**26)
+    monkeypatch.setattr(layout, "allowed_memory", lambda: 2**26)
 
 
 def test_a_fit_that_would_not_fit_in_memory_does_not_start(small_machine):
@@ -292,7 +292,7 @@ def test_a_fit_that_would_not_fit_in_memory_does_not_start(small_machine):
     message = str(caught.value)
     # 15 CPTs of 500 x 500 x 4 entries and 6 of 500 x 4, twelve bytes each: 0.17 GiB.
     assert "the 21 CPTs of this search space would take 0.2 GiB" in message
-    assert "the machine has 0.1 GiB" in message
+    assert "there are 0.1 GiB" in message
     assert "lower max_parents, max_bins or max_categories" in message
     assert "the largest CPT has 1,000,000 entries" in message
 

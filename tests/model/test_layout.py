@@ -60,7 +60,7 @@ class TestMemory:
         # 4,950 pairs of 200 * 200 * 50 entries and 100 CPTs without a parent, 12 bytes each
         n_entries = 4_950 * 200 * 200 * 50 + 100 * 200 * 50
         assert f"{n_entries * 12 / 2**30:,.1f} GiB" in message
-        assert "the machine has 8.0 GiB" in message
+        assert "there are 8.0 GiB" in message
         assert "5050 CPTs" in message
         assert "lower max_parents, max_bins or max_categories" in message
         assert "largest CPT has 2,000,000 entries" in message
@@ -71,8 +71,8 @@ class TestMemory:
             check_memory(self.wide, available=self.wide.training_bytes - 1)
 
     def test_memory_of_the_machine_is_the_default(self, monkeypatch):
-        monkeypatch.setattr(layout, "_physical_memory", lambda: 2**30)
-        with pytest.raises(MemoryError, match=r"the machine has 1\.0 GiB"):
+        monkeypatch.setattr(layout, "allowed_memory", lambda: 2**30)
+        with pytest.raises(MemoryError, match=r"there are 1\.0 GiB"):
             check_memory(self.wide)
 
     def test_machine_that_does_not_tell_is_not_in_the_way(self, monkeypatch):

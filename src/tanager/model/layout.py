@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 from tanager import core
 from tanager._threads import Crew
 from tanager._types import Cpts, FloatArray, IntArray
+from tanager.model.memory import allowed_memory
 from tanager.structure import ParentSets
 
 _BYTES_PER_ENTRY = 3 * np.dtype(np.float32).itemsize  # the parameter and Adam's two moments
@@ -164,7 +164,7 @@ def make_layout(
 
 
 def check_memory(layout: Layout, available: int | None = None) -> None:
-    """Raise a MemoryError if training the CPTs would take more memory than the machine has.
+    """Raise a MemoryError if training the CPTs would take more memory than this process may have.
 
     Parameters
     ----------
@@ -183,18 +183,11 @@ def check_memory(layout: Layout, available: int | None = None) -> None:
 
 
 def check_bytes(n_bytes: int, what: str, advice: str, available: int | None = None) -> None:
-    """Raise a MemoryError that says how much, if something would take more memory than the machine has."""
+    """Raise a MemoryError that says how much, if something would take more memory than this process may have."""
     if available is None:
-        available = _physical_memory()
+        available = allowed_memory()
     if available is not None and n_bytes > available:
-        raise MemoryError(f"{what} {_gib(n_bytes)} and the machine has {_gib(available)}: {advice}")
-
-
-def _physical_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
+        raise MemoryError(f"{what} {_gib(n_bytes)} and there are {_gib(available)}: {advice}")
 
 
 def _gib(n_bytes: int) -> str:
