@@ -1,5 +1,6 @@
 """A right call of every public method of the estimators and of the networks that they learn, to be damaged."""
 
+import copy
 import functools
 import tempfile
 from collections.abc import Callable
@@ -65,6 +66,11 @@ def rows(rng):
 def fitted(kind):
     X, y = rows(np.random.default_rng(0))
     return CLASSIFIERS[kind]().fit(X, y)
+
+
+@functools.cache
+def conformal(kind):
+    return copy.deepcopy(fitted(kind)).conformalize(*rows(np.random.default_rng(0)))
 
 
 @functools.cache
@@ -146,6 +152,14 @@ def classifier_calls(kind):
         "plot_explanation": on("plot_explanation", names=("x",), classes=["a", "b"], max_bars=3),
         "predict": on("predict", names=("X",)),
         "predict_proba": on("predict_proba", names=("X",)),
+        "conformalize": lambda rng: Call(
+            copy.deepcopy(fitted(kind)).conformalize,
+            dict(zip(("X", "y"), rows(rng), strict=True)) | {"by_class": False},
+        ),
+        "evaluate_sets": lambda rng: Call(
+            conformal(kind).evaluate_sets, dict(zip(("X", "y"), rows(rng), strict=True)) | {"coverage": 0.8}
+        ),
+        "predict_set": lambda rng: Call(conformal(kind).predict_set, {"X": rows(rng)[0], "coverage": 0.8}),
         "query": on("query", target=[0, 1], given={2: 0.5}),
         "sample": on("sample", n_samples=3, given={2: 0.5}, random_state=0),
         "score": on("score", names=("X", "y", "sample_weight")),

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._options import check_number
 from tanager._types import FloatArray, IntArray
 from tanager.data import Fingerprint, Frame, FrameEncoder
+from tanager.data.fingerprint import hash_cells, hash_rows
 from tanager.estimators.inputs import read_known_classes, read_rows
 
 
@@ -155,7 +156,10 @@ class ConformalMixin:
 
     def _warn_of_training_rows(self, frame: Frame, numbers: IntArray) -> None:
         fingerprint = getattr(self, "fingerprint_", None)
-        share = None if fingerprint is None else fingerprint.share_of(self.encoder_.encode(frame), numbers)
+        if fingerprint is None:
+            return
+        cells = hash_cells(self.encoder_, frame, self.encoder_.encode(frame))
+        share = fingerprint.share_of(hash_rows(cells, numbers))
         if share is not None and share > 0.5:
             warnings.warn(
                 f"about {share:.0%} of these rows are training rows, for which the classifier is too sure: prediction "
