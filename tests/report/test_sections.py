@@ -178,7 +178,7 @@ def test_edges_say_what_they_add(parts, tmp_path):
     text = section(text_of(write_report(clf, tmp_path / "r.html")), "network")
     assert np.isfinite(clf.edges_[0].gain)
     for edge in clf.edges_:
-        gain = f"{edge.gain:.4f} <small>± {edge.standard_error:.4f}</small>"
+        gain = f"{round(edge.gain, 4) + 0.0:.4f} <small>± {edge.standard_error:.4f}</small>"
         assert f"{edge.parent} → {edge.child}</th><td>{gain}" in text
     assert "lower the log-loss of held-out rows is with it" in text
 
@@ -190,7 +190,7 @@ def test_edges_are_measured_on_the_rows_given_if_the_fit_held_out_none(parts, tm
     assert "What the edges add to predictions was not measured." in text
     text = section(text_of(write_report(clf, tmp_path / "r.html", *parts[2:])), "network")
     edge = clf.edge_gains(*parts[2:])[0]
-    assert f"{edge.parent} → {edge.child}</th><td>{edge.gain:.4f} <small>" in text
+    assert f"{edge.parent} → {edge.child}</th><td>{round(edge.gain, 4) + 0.0:.4f} <small>" in text
 
 
 def test_edges_of_an_ensemble(parts, tmp_path):

@@ -63,5 +63,9 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with a fixed number of digits, a dash if it is not a number."""
-    return MISSING if math.isnan(value) else f"{value:.{digits}f}"
+    """A number with a fixed number of digits, a dash if it is not a number.
+
+    >>> number(0.12345), number(-0.00001), number(float("nan"))
+    ('0.123', '0.000', '–')
+    """
+    return MISSING if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
