@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         RandomTree,
         SampledStructures,
         Screened,
+        SetLine,
+        SetParent,
         Subset,
     )
     from tanager.losses import ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood
@@ -48,7 +50,7 @@ _HOMES = {
             *("AllPredecessors", "AnnealedSearch", "ChowLiu", "Counts", "CoveringPaths", "DisjointTrees", "Free"),
             *("GradientDescent", "GreedySearch", "IndependentSearches", "KDependence", "MarginScore"),
             *("NaiveBayesStart", "Nearest", "NoParents", "PenalisedLikelihood", "Pseudo", "RandomTree"),
-            *("SampledStructures", "Screened", "Subset"),
+            *("SampledStructures", "Screened", "SetLine", "SetParent", "Subset"),
         ],
         "learning",
     ),
@@ -84,6 +86,8 @@ __all__ = [
     "RandomTree",
     "SampledStructures",
     "Screened",
+    "SetLine",
+    "SetParent",
     "Subset",
     "TANClassifier",
     "TANEnsembleClassifier",

@@ -28,6 +28,8 @@ from tanager.learning import (
     RandomTree,
     SampledStructures,
     Screened,
+    SetLine,
+    SetParent,
     Subset,
 )
 from tanager.losses import ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood
@@ -88,4 +90,6 @@ EVERY_VALUE = [
     SampledStructures("free", 2),
     DisjointTrees(2, "conditional"),
     CoveringPaths(2),
+    SetLine("x", "yes", {"red": 0.3}, {"y": 2}, "description"),
+    SetParent("x", "y"),
 ]

@@ -57,7 +57,7 @@ RENAMED = {
 """For options of earlier versions, where they are now."""
 
 
-_OF_ONE_FIT = ("feature_names_in_", "conformal_")  # what not every fit sets anew
+_OF_ONE_FIT = ("feature_names_in_", "conformal_", "_history")  # what not every fit sets anew
 
 
 class TANBase(

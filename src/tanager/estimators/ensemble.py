@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._options import ShortNames, check_choice, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
+from tanager.estimators.editing import MemberEditingMixin
 from tanager.estimators.findings import edge_widths, find
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.tan import TANClassifier
@@ -62,7 +63,7 @@ _SHARED = (
 )
 
 
-class TANEnsembleClassifier(TANBase):
+class TANEnsembleClassifier(MemberEditingMixin, TANBase):
     """Average of TAN classifiers that differ in their structures.
 
     Without options, a fit tries a few presets for trees that share no pair of features on held-out rows, learns the

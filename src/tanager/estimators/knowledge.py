@@ -6,7 +6,7 @@ Everything is checked twice: what can be told without the data before X is read,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,13 @@ from tanager.learning import FixedParents, as_structure
 from tanager.structure import EdgeRules, check_edges
 
 DIRECTIONS = (-1, 0, 1)
+
+
+class ColumnNames(NamedTuple):
+    """What rules need to know of a frame."""
+
+    names: list[str] | None
+    n_columns: int
 
 
 def check_knowledge(estimator: Any) -> None:
@@ -50,7 +57,7 @@ def read_edges(option: str, edges: Any) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def edge_rules(estimator: Any, frame: Frame) -> EdgeRules | None:
+def edge_rules(estimator: Any, frame: Frame | ColumnNames) -> EdgeRules | None:
     """The rules of an estimator for the columns of a frame, or None if there are none."""
     edges = {
         option: [
@@ -130,7 +137,7 @@ def which_are_numbers(estimator: Any, frame: Frame, given: GivenValues) -> NDArr
     return is_number
 
 
-def column_position(option: str, column: Any, frame: Frame) -> int:
+def column_position(option: str, column: Any, frame: Frame | ColumnNames) -> int:
     """Position of a column that an option names, or numbers."""
     if isinstance(column, str):
         if frame.names is None:
@@ -189,5 +196,5 @@ def _check_given(structure: Any, forbid: Sequence[tuple[Any, Any]], require: Seq
     EdgeRules.from_edges(len(parents), known[0], known[1], labels).check(parents)
 
 
-def _among(column: str, frame: Frame) -> str:
+def _among(column: str, frame: Frame | ColumnNames) -> str:
     return suggest(column, frame.names or ())

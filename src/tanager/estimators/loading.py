@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from tanager.estimators.conformal import ConformalScores
+from tanager.estimators.editing import Edit, EditHistory
 from tanager.estimators.ensemble import TANEnsembleClassifier
 from tanager.estimators.tan import TANClassifier
 from tanager.files import Member, Model, ModelFileError, read_model
-from tanager.learning import NO_CHOICE
+from tanager.learning import NO_CHOICE, Editable
 from tanager.model import average_networks
 
 _TRIAL = (str, float, float)  # name, error and log-loss of a preset that was tried
@@ -102,6 +103,11 @@ def _fitted_member(model: Model, member: Member, pooled: dict[str | int, list[An
     clf.description_, clf._findings = member.description, member.findings
     for name, arrays in member.records.items():
         setattr(clf, f"{name}_", arrays)
+    if member.before is not None:
+        old = member.before
+        before = Editable(old.network, old.description, old.distribution, old.findings)
+        records = {f"{name}_": arrays for name, arrays in old.records.items()}
+        clf._history = EditHistory(tuple(Edit(**edit) for edit in member.edits), before, records)
     return clf
 
 

@@ -89,4 +89,16 @@ def _member_of(estimator: Any) -> Member:
         records,
         estimator.get_params(deep=False),
         estimator._findings,
+        *_edits_of(estimator),
     )
+
+
+def _edits_of(estimator: Any) -> tuple[tuple[dict[str, Any], ...], Member | None]:
+    """Changes by hand, and what there was before them."""
+    history = getattr(estimator, "_history", None)
+    if history is None or not history.edits:
+        return (), None
+    records = {name.removesuffix("_"): arrays for name, arrays in history.records.items()}
+    old = history.before
+    before = Member(old.network, old.description, old.distribution, records, {}, old.findings)
+    return tuple(edit._asdict() for edit in history.edits), before

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager._options import ShortNames, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.base import RENAMED, TANBase
+from tanager.estimators.editing import EditingMixin
 from tanager.estimators.findings import find
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.plotting import PlottingMixin
@@ -46,7 +47,7 @@ from tanager.model import Network, ParentDistribution, describe
 from tanager.structure import ParentSets
 
 
-class TANClassifier(PlottingMixin, TANBase):
+class TANClassifier(EditingMixin, PlottingMixin, TANBase):
     """Tree-augmented naive Bayes classifier with a structure learned by gradient descent.
 
     The class is a parent of every feature, and each feature may have one more feature as parent. Which one is learned

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,12 @@ from tanager.files.networks import Member, pack_findings, pack_network, unpack_f
 from tanager.files.options import pack_options, unpack_options
 from tanager.files.signing import check_key
 from tanager.files.values import ELEMENTS, array_of, check_distinct, pack_values, take_spans, unpack_values
-from tanager.learning import Findings
+from tanager.learning import Findings, SetLine, SetParent
 
 CHOSEN = ("choice", "options")
 """The choices of a fit that a file holds: attributes of the estimator without their underscores."""
 
+_EDIT_TEXTS = ("when", "who", "why", "what")
 _SPARE_WIDTH = 1024  # by which an array of class names may be wider than its longest name, in characters
 
 
@@ -169,6 +170,8 @@ def _pack(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         options, option_arrays = pack_options(f"{name}.options", member.options)
         members.append({**entry, "options": options})
         arrays |= own_arrays | option_arrays
+        if member.before is not None:
+            members[-1] |= _pack_edits(name, member, arrays)
     options, option_arrays = pack_options("options", model.options)
     arrays |= option_arrays
     if model.findings is not None:
@@ -218,6 +221,10 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
         name = f"members.{number}"
         options = unpack_options(f"{name}.options", entry.fields("options"), arrays)
         members.append(unpack_network(name, entry, arrays, cards, n_classes, options))
+        if "edits" in entry.values:
+            edits, entry_before = _unpack_edits(name, entry, arrays), entry.fields("before")
+            before = unpack_network(f"{name}.before", entry_before, arrays, cards, n_classes, {})
+            members[-1] = replace(members[-1], edits=edits, before=before)
     n_parameters = sum(member.network.n_parameters for member in members)
     if not members or len(members) != summary.count("n_members") or n_parameters != summary.count("n_parameters"):
         raise ValueError("the summary does not match the members")
@@ -239,6 +246,28 @@ def _unpack(header: Fields, arrays: Arrays) -> Model:
         fingerprint=_unpack_fingerprint(header, arrays),
         set_scores=_unpack_set_scores(arrays, n_classes),
     )
+
+
+def _pack_edits(name: str, member: Member, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """The changes of a member by hand, and what there was before."""
+    edits = []
+    for number, edit in enumerate(member.edits):
+        entry, own_arrays = pack_options(f"{name}.edits.{number}", edit)
+        edits.append(entry)
+        arrays |= own_arrays
+    before, own_arrays = pack_network(f"{name}.before", cast(Member, member.before))
+    arrays |= own_arrays
+    return {"edits": edits, "before": before}
+
+
+def _unpack_edits(name: str, entry: Fields, arrays: Arrays) -> tuple[dict[str, Any], ...]:
+    fields = enumerate(entry.list_of_fields("edits"))
+    edits = tuple(unpack_options(f"{name}.edits.{number}", each, arrays) for number, each in fields)
+    for edit in edits:
+        is_right = edit.keys() == {*_EDIT_TEXTS, "change"} and isinstance(edit["change"], (SetLine, SetParent))
+        if not is_right or any(type(edit[key]) is not str for key in _EDIT_TEXTS):
+            raise ValueError(f"a change by hand of {name!r} is not understood")
+    return edits
 
 
 def _unpack_chosen(header: Fields, arrays: Arrays) -> dict[str, dict[str, Any]]:

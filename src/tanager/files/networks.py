@@ -38,6 +38,10 @@ class Member:
     options : mapping
         Options of the constructor.
     findings : Findings
+    edits : tuple of mappings
+        Changes by hand: "when", "who", "why" and "what" as texts, and the "change" as a value.
+    before : Member, optional
+        What there was before them.
     """
 
     network: Network
@@ -46,6 +50,8 @@ class Member:
     records: Mapping[str, Mapping[str, NDArray[Any]]]
     options: Mapping[str, Any]
     findings: Findings
+    edits: tuple[Mapping[str, Any], ...] = ()
+    before: Member | None = None
 
 
 def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

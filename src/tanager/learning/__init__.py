@@ -4,6 +4,7 @@ from tanager._options import Options
 from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose, gain_of_parents
 from tanager.learning.context import Context, Part, Rows, hold_out
 from tanager.learning.edges import Edges, Findings, held_out_gains
+from tanager.learning.editing import Editable, SetLine, SetParent
 from tanager.learning.limits import Epoch, Limits
 from tanager.learning.members import (
     ENSEMBLE_PRESETS,
@@ -60,7 +61,7 @@ VALUES: dict[str, type[Options]] = {
         *(GivenSpace, GreedySearch, AnnealedSearch, ConditionalScore, MarginScore, RandomCandidates, Screened),
         *(Counts, GradientDescent, RandomStart, NaiveBayesStart, ParentDropout, Ridge, Shrinkage, SizePenalty),
         *(PenalisedLikelihood, Smoothness, ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood),
-        *(IndependentSearches, SampledStructures, DisjointTrees, CoveringPaths),
+        *(IndependentSearches, SampledStructures, DisjointTrees, CoveringPaths, SetLine, SetParent),
     )
 }
 """All option values by the names of their classes; model files hold these."""
@@ -85,6 +86,7 @@ __all__ = [
     "CoveringPaths",
     "DisjointTrees",
     "Edges",
+    "Editable",
     "EnsembleRecipe",
     "Epoch",
     "Findings",
@@ -113,6 +115,8 @@ __all__ = [
     "Rows",
     "SampledStructures",
     "Screened",
+    "SetLine",
+    "SetParent",
     "Structure",
     "Subset",
     "able_to_be_monotone",

@@ -42,6 +42,19 @@ class Findings(NamedTuple):
     edges: Edges
 
 
+def with_edges_of(findings: Findings, networks: Sequence[Network]) -> Findings:
+    """The findings about the edges that networks still have; nothing is known of new ones."""
+    known = {pair: k for k, pair in enumerate(zip(*(each.tolist() for each in findings.edges[:2]), strict=True))}
+    pairs = edges_of(networks)
+    places = np.array([known.get(pair, -1) for pair in pairs], np.int64)
+    child, parent = np.array(pairs, np.int64).reshape(-1, 2).T
+    measured = [
+        np.where(places >= 0, np.append(each, unknown)[places], unknown)
+        for each, unknown in zip(findings.edges[2:], (np.nan, np.nan, 0.0), strict=True)
+    ]
+    return findings._replace(edges=Edges(child, parent, *measured))
+
+
 def edges_of(networks: Sequence[Network]) -> list[tuple[int, int]]:
     """Distinct pairs of a feature and a parent."""
     return sorted(
