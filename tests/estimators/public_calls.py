@@ -14,6 +14,7 @@ from tanager import (
     DisjointTrees,
     GradientDescent,
     MDLPDiscretizer,
+    SetParent,
     TANClassifier,
     TANEnsembleClassifier,
 )
@@ -39,7 +40,7 @@ KINDS = {
 
 # scikit-learn's own, or without arguments that could be wrong.
 LEFT_OUT = {
-    *("get_metadata_routing", "get_params", "set_fit_request", "set_score_request", "set_output", "summary"),
+    *("get_metadata_routing", "get_params", "set_fit_request", "set_score_request", "set_output", "summary", "undo"),
     *(
         "get_feature_names_out",
         "entropy",
@@ -71,6 +72,12 @@ def fitted(kind):
 @functools.cache
 def conformal(kind):
     return copy.deepcopy(fitted(kind)).conformalize(*rows(np.random.default_rng(0)))
+
+
+def edit_of(kind):
+    """Arguments of a change by hand."""
+    member = {} if kind == "TANClassifier" else {"member": 0}
+    return {"change": SetParent(0), "who": "Ada", "why": "a test", **member}
 
 
 @functools.cache
@@ -160,6 +167,7 @@ def classifier_calls(kind):
             conformal(kind).evaluate_sets, dict(zip(("X", "y"), rows(rng), strict=True)) | {"coverage": 0.8}
         ),
         "predict_set": lambda rng: Call(conformal(kind).predict_set, {"X": rows(rng)[0], "coverage": 0.8}),
+        "edit": lambda rng: Call(copy.deepcopy(fitted(kind)).edit, edit_of(kind)),
         "query": on("query", target=[0, 1], given={2: 0.5}),
         "sample": on("sample", n_samples=3, given={2: 0.5}, random_state=0),
         "score": on("score", names=("X", "y", "sample_weight")),

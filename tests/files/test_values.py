@@ -143,6 +143,8 @@ def test_options_that_are_not_plain_leave_their_name():
 REQUIRED = {
     "Nearest": {"image_shape": (2, 3)},
     "FixedParents": {"parents": [-1, 0, 0]},
+    "SetLine": {"feature": "age", "label": 1, "probabilities": {"old": 0.5}},
+    "SetParent": {"feature": 0},
     "GivenSpace": {"parent_sets": ParentSets.from_lists([[-1], [-1, 0]], order=[0, 1])},
 }
 CHANGED = [
