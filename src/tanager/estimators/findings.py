@@ -17,6 +17,7 @@ from tanager.learning.edges import Edges, describe_edges, gains_on, is_counted
 from tanager.model import Network, mean_contributions
 from tanager.pictures import draw_importance
 
+_LEAST_GAIN = 5e-5
 _SHOWN = 5  # edges in a summary
 
 
@@ -44,8 +45,8 @@ class Edge(NamedTuple):
 
     @property
     def adds(self) -> bool:
-        """Whether the gain is above zero by two standard errors."""
-        return self.gain > 2 * self.standard_error
+        """Whether the gain is above zero by two standard errors, and large enough to be seen in four decimals."""
+        return self.gain >= max(2 * self.standard_error, _LEAST_GAIN)
 
 
 class FindingsMixin:
