@@ -17,7 +17,7 @@ from tanager.estimators import TANClassifier
 _Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 # Options that the simpler classifiers share with the one they are compared with.
 _SHARED = (
-    *("categorical_features", "binning", "max_bins", "max_categories", "missing"),
+    *("categorical_features", "ordinal_features", "binning", "max_bins", "max_categories", "missing", "class_weight"),
     *("random_state", "n_jobs"),
 )
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -20,6 +21,7 @@ from tanager.cli.classifier import PARAMETER_WORDS, STRUCTURE_WORDS, ClassifierO
 from tanager.cli.console import PlainConsole
 from tanager.cli.data_files import Reading
 from tanager.cli.evaluation import Score, contenders, evaluate, folds, hold_out, most_frequent_class
+from tanager.cli.knowledge import Knowledge
 from tanager.cli.options import (
     DelimiterOption,
     EncodingOption,
@@ -37,7 +39,7 @@ from tanager.learning.recipes import GIVEN
 _SHOWN_COLUMNS = 30
 _OTHER_WIDTH = 38  # of everything but names and examples in the printed table of columns
 _DEFAULT_TEST_SIZE = 0.2
-_TESTS, _MODEL, _COLUMNS = "Testing", "What to learn", "Columns"
+_TESTS, _MODEL, _COLUMNS, _KNOWLEDGE = "Testing", "What to learn", "Columns", "What is known"
 
 
 def fit(
@@ -121,6 +123,55 @@ def fit(
             rich_help_panel=_MODEL,
         ),
     ] = None,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=NUMBER",
+            help="Weight of a class, repeatable; or the word balanced, for the same weight of all classes.",
+            rich_help_panel=_KNOWLEDGE,
+        ),
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PARENT:CHILD", help="An edge that must not be there. Repeatable.", rich_help_panel=_KNOWLEDGE
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PARENT:CHILD", help="An edge that must be there.", rich_help_panel=_KNOWLEDGE),
+    ] = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN:up|down",
+            help="For two classes: the second one never gets less probable (up), or more (down), with this column. "
+            "Repeatable.",
+            rich_help_panel=_KNOWLEDGE,
+        ),
+    ] = None,
+    cuts: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN:NUMBERS",
+            help="Cut points of a column, such as age:18,65. Repeatable.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    order: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN:VALUES",
+            help="Order of the categories of a column, such as size:S,M,L. Repeatable.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="End each fit with the best that was found until then.", rich_help_panel=_MODEL
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed for everything random.", rich_help_panel=_MODEL)] = 0,
     jobs: JobsOption = 1,
     delimiter: DelimiterOption = None,
@@ -142,18 +193,27 @@ def fit(
 
     tanager fit survey.tsv --target answer --categorical region --ensemble 10 --jobs -1 --out survey.tanager
 
+    tanager fit loans.csv --target default --monotone debt:up --forbid age:income --out loans.tanager
+
     tanager fit letter.csv --target letter --structure subset --set structure.max_parents=4 --out letter.tanager
     """
     test = _make_test(test_size, cv, no_test)
     console = PlainConsole(stderr=True, quiet=quiet)
     options = ClassifierOptions(structure, parameters, epochs, ensemble, tuple(setting or ()), seed, jobs)
     classifier = make_classifier(options)
+    edges = (tuple(forbid or ()), tuple(require or ()))
+    known = Knowledge(
+        tuple(class_weight or ()), *edges, tuple(monotone or ()), tuple(cuts or ()), tuple(order or ()), time_limit
+    )
+    known.set_options(classifier)
     check_output(out, data)
     reading = Reading(delimiter, encoding, not no_header, tuple(missing or ()))
     day_first = None if dates is None else dates == "day-first"
     said = Columns(tuple(categorical or ()), tuple(drop or ()), tuple(as_is or ()), decimal, day_first)
     training = read_training_data(data, reading, target, said)
     classifier.set_params(categorical_features=training.categorical)
+    numbers = [summary.name for summary in training.summaries if summary.kind == "number"]
+    known.set_values(classifier, np.unique(training.y).tolist(), numbers)
     _show_columns(training, data, console)
     scores = _test(classifier, training, test, seed, console)
     seconds = _fit(classifier, training, console)

@@ -50,6 +50,18 @@ def inspect(
     if len(members) > 1:
         console.print(f"member {member} of {len(members)}, counted from 0; --member N shows another", highlight=False)
     _show_parents(members[member], console)
+    _show_edits(loaded.classifier, console)
+
+
+def _show_edits(classifier: Any, console: Console) -> None:
+    """The record of changes by hand."""
+    if not classifier.edits_:
+        return
+    table = Table("when", "who", "what", "why", title="Changes by hand", title_justify="left")
+    for edit in classifier.edits_:
+        of_member = f" (member {edit['member']})" if "member" in edit else ""
+        table.add_row(edit["when"][:19], Text(edit["who"]), Text(edit["what"] + of_member), Text(edit["why"]))
+    console.print(table)
 
 
 def _show_origin(loaded: LoadedModel, n_members: int, console: Console) -> None:
