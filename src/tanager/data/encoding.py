@@ -98,6 +98,7 @@ class FrameEncoder:
         missing: Missing = "value",
         max_categories: int | None = None,
         given: GivenValues = _NOTHING_GIVEN,
+        keeps_contents: bool = True,
     ) -> FrameEncoder:
         """Learn bins and categories from the rows with positive weight.
 
@@ -119,6 +120,8 @@ class FrameEncoder:
             first, and the others share one.
         given : GivenValues
             Cuts that `binning` is not asked for, and ordinal columns, whose values all have a code of their own.
+        keeps_contents : bool
+            Whether quantiles of the numbers in each bin are kept, from which numbers can be drawn.
         """
         _check_options(missing, max_categories)
         if frame.n_rows == 0:
@@ -138,7 +141,8 @@ class FrameEncoder:
         columns: dict[int, NumericColumn | CategoryColumn] = {}
         for index in range(frame.n_columns):
             if is_numeric[index]:
-                contents = BinContents.read(numbers[index], cuts[index], weight)
+                between = BinContents.between(cuts[index])
+                contents = BinContents.read(numbers[index], cuts[index], weight) if keeps_contents else between
                 columns[index] = NumericColumn(_frozen(cuts[index]), has_missing[index], contents)
             elif index in given.orders:
                 order = _ordinal_values(frame, index, rows, given.orders[index])

@@ -164,7 +164,7 @@ class TrainingData:
         used = np.arange(self._frame.n_rows)[self._is_used]
         of_kept[used[kept.rows]] = rows.take_part(kept).full_weight()
         try:
-            encoder = self._fit_encoder(binning, of_kept)
+            encoder = self._fit_encoder(binning, of_kept, keeps_contents=False)
         except ValueError:  # a column has no value in these rows; that of all rows has some
             encoder = self.encoded(is_fine=binning == "fine").encoder
         codes = encoder.encode(self._frame, n_threads=self._n_threads)[self._is_used]
@@ -206,7 +206,9 @@ class TrainingData:
         names, fingerprint = (self._feature_names, self._target_name), Fingerprint.take(hash_rows(hashes, rows.y))
         return Encoded(rows, sample_weight, classes, encoder, *names, fingerprint)
 
-    def _fit_encoder(self, binning: str, weight: NDArray[np.float64] | None) -> FrameEncoder:
+    def _fit_encoder(
+        self, binning: str, weight: NDArray[np.float64] | None, *, keeps_contents: bool = True
+    ) -> FrameEncoder:
         estimator = self._estimator
         is_categorical = np.ones_like(self._is_number) if binning == "none" else ~self._is_number
         cut = make_binning(binning, self._numbers, estimator.max_bins, self._n_threads)
@@ -221,6 +223,7 @@ class TrainingData:
             missing=estimator.missing,
             max_categories=most,
             given=self._given,
+            keeps_contents=keeps_contents,
         )
 
 
