@@ -15,7 +15,13 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/tutorial-practitioner.md", "docs/tutorial-researcher.md", "docs/tutorial-deployer.md"]
+PAGES = [
+    "README.md",
+    "docs/practice.md",
+    "docs/tutorial-practitioner.md",
+    "docs/tutorial-researcher.md",
+    "docs/tutorial-deployer.md",
+]
 _BLOCK = re.compile(r"^```(python|sh|)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _EXTRAS = re.compile(r"pip install '(?:tanager|\.)\[([a-z,]+)\]'")
 _ALWAYS = {"tanager", "numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "pip", "setuptools"}
