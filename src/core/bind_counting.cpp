@@ -1,4 +1,6 @@
 // Bindings of counting.h.
+#include <cmath>
+
 #include "border.h"
 #include "counting.h"
 
@@ -43,6 +45,22 @@ void bind_counting(nb::module_& m) {
         },
         nb::arg("lo"), nb::arg("hi"), nb::arg("columns"), nb::arg("y"), nb::arg("weight"), nb::arg("cards"),
         nb::arg("information"), nb::arg("n_classes"));
+    m.def(
+        "information_of_counts",
+        [](Index lo, Index hi, nb::handle cpts, nb::handle counts, double total, nb::handle information,
+           Index n_classes) {
+            require(n_classes >= 1, "n_classes must be at least 1");
+            const Cpts places = cpts_of(cpts, n_classes);
+            const auto cells = view<const double>(counts, "counts", places.offset[places.offset.size - 1]);
+            const auto out = matrix<double>(information, "information", places.n_slots(), places.n_slots());
+            require(places.n_columns() == places.n_slots(), "cpts must have a slot for each feature, and no pairs");
+            require(total > 0.0 && std::isfinite(total), "total must be finite and above 0");
+            require_range(lo, hi, places.n_slots());
+            nb::gil_scoped_release release;
+            information_of_counts(lo, hi, places, cells, total, n_classes, out);
+        },
+        nb::arg("lo"), nb::arg("hi"), nb::arg("cpts"), nb::arg("counts"), nb::arg("total"), nb::arg("information"),
+        nb::arg("n_classes"));
 }
 
 }  // namespace tanager

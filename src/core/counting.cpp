@@ -10,6 +10,9 @@ namespace {
 
 constexpr double least_information = 1e-12;  // nats
 
+// What is below rounding is nothing, so that ties between such pairs do not depend on the machine.
+double above_rounding(double information) { return information > least_information ? information : 0.0; }
+
 double x_log_x(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
 
 // Conditional mutual information of one array of counts [x_j, x_i, c], times the total count.
@@ -114,14 +117,26 @@ void pair_information(Index lo, Index hi, const Codes& columns, View<const Index
                             even[static_cast<Index>(x_j[n]) * stride + with_class[n]] += weight[n];
                 }
                 for (Index k = 0; k < size; ++k) even[k] += odd[k];
-                // What is below rounding is nothing, so that ties between such pairs do not depend on the machine.
-                const double sum = information_of(even.data(), cards[j], cards[i]) / total;
-                const double found = sum > least_information ? sum : 0.0;
+                const double found = above_rounding(information_of(even.data(), cards[j], cards[i]) / total);
                 information(i, j) = found;
                 information(j, i) = found;
             }
         }
     });
+}
+
+void information_of_counts(Index lo, Index hi, const Cpts& cpts, View<const double> counts, double total,
+                           Index n_classes, Matrix<double> information) {
+    InformationOfCounts information_of(*std::max_element(cpts.cards.begin(), cpts.cards.end()), n_classes);
+    for (Index s = lo; s < hi; ++s)
+        for (Index e = cpts.ptr[s]; e < cpts.ptr[s + 1]; ++e) {
+            const Index i = cpts.child[s], j = cpts.parent[e];
+            if (j >= information.rows) continue;  // no parent
+            const double* cells = counts.data + cpts.offset[e];
+            const double found = above_rounding(information_of(cells, cpts.cards[j], cpts.cards[i]) / total);
+            information(i, j) = found;
+            information(j, i) = found;
+        }
 }
 
 }  // namespace tanager

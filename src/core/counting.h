@@ -20,4 +20,9 @@ void count_cpts(Index lo, Index hi, const Codes& codes, View<const Index> y, Vie
 void pair_information(Index lo, Index hi, const Codes& columns, View<const Index> y, View<const double> weight,
                       View<const Index> cards, Index n_classes, Matrix<double> information);
 
+// The same for every pair of a child and a candidate of slots lo to hi, from counts that count_cpts has filled, which
+// may be sums over many parts of the rows. total is the weight of all rows.
+void information_of_counts(Index lo, Index hi, const Cpts& cpts, View<const double> counts, double total,
+                           Index n_classes, Matrix<double> information);
+
 }  // namespace tanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tanager._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from tanager.data import FileSource, Piece
     from tanager.estimators import MDLPDiscretizer, TableCleaner, TANClassifier, TANEnsembleClassifier, load
     from tanager.experiments import paper_settings
     from tanager.learning import (
@@ -55,6 +56,7 @@ _HOMES = {
         "learning",
     ),
     **dict.fromkeys(("ConditionalLikelihood", "Hybrid", "Margin", "NegativeLogLikelihood"), "losses"),
+    **dict.fromkeys(("FileSource", "Piece"), "data"),
     "ParentSets": "structure",
     "paper_settings": "experiments",
 }
@@ -67,6 +69,7 @@ __all__ = [
     "Counts",
     "CoveringPaths",
     "DisjointTrees",
+    "FileSource",
     "Free",
     "GradientDescent",
     "GreedySearch",
@@ -82,6 +85,7 @@ __all__ = [
     "NoParents",
     "ParentSets",
     "PenalisedLikelihood",
+    "Piece",
     "Pseudo",
     "RandomTree",
     "SampledStructures",

@@ -93,6 +93,20 @@ def pair_information(rng):
     return Call(core.pair_information, arguments, {"information"})
 
 
+def information_of_counts(rng):
+    model = random_model(rng)
+    n_features = len(model.cards)
+    arguments = {
+        **random_range(rng, n_features),
+        "cpts": tuple(model.layout.cpts),
+        "counts": rng.integers(0, 5, model.layout.size).astype(np.float64),
+        "total": float(rng.integers(1, 100)),
+        "information": np.zeros((n_features, n_features)),
+        "n_classes": model.n_classes,
+    }
+    return Call(core.information_of_counts, arguments, {"information"})
+
+
 def classed_rows(rng):
     n_rows, n_classes = int(rng.integers(0, 30)), int(rng.integers(1, 5))
     arguments = {
@@ -506,7 +520,8 @@ MAKERS: dict[str, Callable[[np.random.Generator], Call]] = {
         for make in (
             *(add_terms, anneal, best_forest, candidate_score, complete_most_probably, count_cpts, descends_from),
             *(draw_completions, empty_log_joint, evaluate_loss, fill_chain_terms, fill_class_joint, fill_marginals),
-            *(fill_pair_joint, find_gaps, group_codes, log_frequencies, marginal_log_joint, move_scores, multiply_add),
+            *(fill_pair_joint, find_gaps, group_codes, information_of_counts, log_frequencies, marginal_log_joint),
+            *(move_scores, multiply_add),
             *(normalise_cpts, pair_gains, pair_information, parent_probabilities, shorten_lines, widen_codes),
         )
     },

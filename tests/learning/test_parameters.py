@@ -399,7 +399,7 @@ class TestCounts:
     def test_by_default_the_rows_decide_on_the_smoothing(self):
         context, space = a_context(), fixed_parents([-1, 0, 0, 1])
         rows = context.rows.merged()
-        expected = back_off(lay_out(space)[0], rows.codes, rows.y, rows.full_weight())
+        expected = back_off(context.counts(lay_out(space)[0]), rows.codes, rows.y, rows.full_weight())
         assert np.array_equal(learn(Counts(), space, context=context).network.theta, expected.theta)
         assert Counts() == Counts("auto")
 

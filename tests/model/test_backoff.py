@@ -5,11 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.model import back_off, make_layout
-from tanager.model.backoff import backed_off, best_prior_rows, count_rows_of_cpts
+from tanager.model import CptCounts, back_off, make_layout
+from tanager.model.backoff import Counted, backed_off, best_prior_rows
 from tanager.structure import ParentSets, naive_bayes
 
 STRENGTHS = 10.0 ** np.arange(0.0, 3.1, 0.5)
+
+
+def count(layout, codes, y, weight):
+    counts = CptCounts.empty(layout)
+    counts.add(codes, y, weight)
+    return counts
+
+
+def learn(layout, codes, y, weight):
+    return back_off(count(layout, codes, y, weight), codes, y, weight)
 
 
 def smoothed_in_loops(counts, of_class, of_parent):
@@ -81,7 +91,7 @@ def posterior(network, codes):
 
 def test_evidence_that_features_repeat_is_discounted():
     codes, y = repeated_feature()
-    network = back_off(make_layout(naive_bayes(6), [2] * 6, 2), codes, y, np.ones(len(y)))
+    network = learn(make_layout(naive_bayes(6), [2] * 6, 2), codes, y, np.ones(len(y)))
     share = np.mean(y[codes[:, 0] == 1])
     assert posterior(network, codes[codes[:, 0] == 1][:1])[0, 1] == pytest.approx(share, abs=0.03)
     for i in range(6):
@@ -94,8 +104,8 @@ def test_evidence_that_features_repeat_is_discounted():
 def test_two_extra_parents_are_smoothed_but_not_discounted():
     codes, y = repeated_feature(n_copies=3)
     layout = make_layout(ParentSets.from_lists([[-1], [0], [(0, 1)]]), [2] * 3, 2)
-    network = back_off(layout, codes, y, np.ones(len(y)))
-    counted = count_rows_of_cpts(layout, codes, y, np.ones(len(y)))
+    network = learn(layout, codes, y, np.ones(len(y)))
+    counted = Counted.of(count(layout, codes, y, np.ones(len(y))))
     assert any(
         np.allclose(network.cpt(2), counted.smoothed(factor)[2].values, atol=1e-5)
         for factor in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -108,8 +118,8 @@ def test_unknown_values_and_weights_are_taken():
     codes = codes.copy()
     codes[::3, 1] = 2
     weight = np.random.default_rng(1).uniform(0.1, 2.0, 200)
-    network = back_off(make_layout(naive_bayes(6), [2] * 6, 2), codes, y, weight)
-    same = back_off(make_layout(naive_bayes(6), [2] * 6, 2), codes, y, 3.5 * weight)
+    network = learn(make_layout(naive_bayes(6), [2] * 6, 2), codes, y, weight)
+    same = learn(make_layout(naive_bayes(6), [2] * 6, 2), codes, y, 3.5 * weight)
     assert np.isfinite(network.theta).all()
     np.testing.assert_allclose(network.theta, same.theta, atol=1e-5)
 
@@ -118,5 +128,5 @@ def test_unknown_values_and_weights_are_taken():
 def test_few_rows_and_one_class(n_rows):
     codes, y = repeated_feature(n_rows)
     for n_classes, classes in ((2, y), (1, np.zeros_like(y))):
-        network = back_off(make_layout(naive_bayes(6), [2] * 6, n_classes), codes, classes, np.ones(n_rows))
+        network = learn(make_layout(naive_bayes(6), [2] * 6, n_classes), codes, classes, np.ones(n_rows))
         assert np.isfinite(network.log_joint(codes)).all()

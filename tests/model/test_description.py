@@ -8,7 +8,7 @@ from sklearn.model_selection import train_test_split
 
 from tanager import Counts, GradientDescent, TANClassifier, TANEnsembleClassifier
 from tanager.data import as_frame
-from tanager.model import describe
+from tanager.model import CptCounts, describe
 
 LOADERS = {"wine": load_wine, "breast_cancer": load_breast_cancer}
 
@@ -61,11 +61,17 @@ def test_counts_that_discount_evidence_have_a_description_besides():
     np.testing.assert_allclose(clf.description_.marginals(classes=[0]).features[0][0], frequencies, atol=0.03)
 
 
+def count(network, codes, y, unit):
+    counts = CptCounts.empty(network.layout)
+    counts.add(codes, y, np.full(len(y), unit))
+    return counts
+
+
 def test_unit_of_weights_is_of_no_matter():
     X, y = load_wine(return_X_y=True)
     clf = TANClassifier("chow-liu", GradientDescent(epochs=2), random_state=0).fit(X, y)
     codes = clf.encoder_.encode(as_frame(X))
-    ones, halves = (describe(clf.network_, codes, y, np.full(len(y), unit)) for unit in (1.0, 0.5))
+    ones, halves = (describe(clf.network_, count(clf.network_, codes, y, unit)) for unit in (1.0, 0.5))
     np.testing.assert_array_equal(ones.theta, halves.theta)
 
 

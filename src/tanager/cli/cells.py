@@ -50,14 +50,20 @@ def typed(cells: Any, *, is_category: bool = False) -> Any:
 
 def _as_numbers(cells: Any) -> Any | None:
     """Integers or floats, or None if some cell is not a number or has a leading zero, as codes do."""
-    if compute.any(compute.match_substring_regex(cells, _LEADING_ZERO)).as_py():
+    kind = number_kind(cells, pyarrow.int64())
+    return None if kind is None else cells.cast(kind)
+
+
+def number_kind(cells: Any, before: Any) -> Any | None:
+    """The type of numbers that holds cells of text as well as ``before``, that of others; None if there is none."""
+    if compute.any(compute.match_substring_regex(cells, f"{_LEADING_ZERO}|[xX]")).as_py():
         return None
-    if not compute.any(compute.match_substring_regex(cells, "[xX]")).as_py():
-        for kind in (pyarrow.int64(), pyarrow.float64()):
-            try:
-                return cells.cast(kind)
-            except pyarrow.ArrowInvalid:
-                continue
+    for kind in dict.fromkeys((before, pyarrow.float64())):
+        try:
+            cells.cast(kind)
+        except pyarrow.ArrowInvalid:
+            continue
+        return kind
     return None
 
 

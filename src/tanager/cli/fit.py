@@ -22,6 +22,7 @@ from tanager.cli.console import PlainConsole
 from tanager.cli.data_files import Reading
 from tanager.cli.evaluation import Score, contenders, evaluate, folds, hold_out, most_frequent_class
 from tanager.cli.knowledge import Knowledge
+from tanager.cli.large_files import LargeRows, is_large, read_memory
 from tanager.cli.options import (
     DelimiterOption,
     EncodingOption,
@@ -39,11 +40,15 @@ from tanager.learning.recipes import GIVEN
 _SHOWN_COLUMNS = 30
 _OTHER_WIDTH = 38  # of everything but names and examples in the printed table of columns
 _DEFAULT_TEST_SIZE = 0.2
-_TESTS, _MODEL, _COLUMNS, _KNOWLEDGE = "Testing", "What to learn", "Columns", "What is known"
+_TESTS, _MODEL, _COLUMNS = "Testing", "What to learn", "Columns"
+_KNOWLEDGE, _LARGE = "What is known", "Large files"
 
 
 def fit(
-    data: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.", show_default=False)],
+    data: Annotated[
+        Path,
+        typer.Argument(help="CSV, TSV (also .gz) or Parquet file, or folder of these last.", show_default=False),
+    ],
     target: Annotated[str, typer.Option(help="Column that holds the classes.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Model file to write.", show_default=False)],
     categorical: Annotated[
@@ -173,6 +178,24 @@ def fit(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed for everything random.", rich_help_panel=_MODEL)] = 0,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory to use, such as 500M or 2G; files that need more are read in pieces. "
+            "Defaults to half of the machine's.",
+            rich_help_panel=_LARGE,
+        ),
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep encoded rows and checkpoints of a large file here; the same command then goes on after an "
+            "interruption.",
+            rich_help_panel=_LARGE,
+        ),
+    ] = None,
     jobs: JobsOption = 1,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = "utf-8",
@@ -184,6 +207,9 @@ def fit(
 
     The test measures the error on held-out rows, next to naive Bayes and a Chow-Liu tree on the same rows.
     The classifier that is saved is fitted to all rows.
+
+    Files that would not fit into memory are read in pieces, and are not tested unless --test-size asks for it; the
+    classifier that is saved is then fitted to the other rows. Progress is shown in rows.
 
     Examples:
 
@@ -210,6 +236,15 @@ def fit(
     reading = Reading(delimiter, encoding, not no_header, tuple(missing or ()))
     day_first = None if dates is None else dates == "day-first"
     said = Columns(tuple(categorical or ()), tuple(drop or ()), tuple(as_is or ()), decimal, day_first)
+    limit = read_memory(memory)
+    if is_large(data, limit):
+        if cv is not None:
+            raise typer.BadParameter(f"--cv requires rows in memory, and {data} is read in pieces: use --test-size")
+        rows = LargeRows(data, reading, target, said, limit, work, is_shown=console.is_terminal and not quiet)
+        numbers = [name for name in rows.features if name not in rows.categorical]
+        known.set_values(classifier, rows.classes() if class_weight else [], numbers)
+        _fit_large(classifier, rows, test_size, out, console)
+        return
     training = read_training_data(data, reading, target, said)
     classifier.set_params(categorical_features=training.categorical)
     numbers = [summary.name for summary in training.summaries if summary.kind == "number"]
@@ -266,6 +301,28 @@ def _test(classifier: Any, training: TrainingData, test: _Test, seed: int, conso
         shown.add_row(score.name, f"{score.error:.2%}", f"{score.standard_error:.2%}", f"{score.seconds:.2f}")
     console.print(shown)
     return scores
+
+
+def _fit_large(classifier: Any, rows: LargeRows, test_size: float | None, out: Path, console: Console) -> None:
+    """Fit to a file in pieces, test on the rows that were held out if any were, and save."""
+    start, is_shown = time.perf_counter(), console.is_terminal and not console.quiet
+    _say(console, f"{rows.path} is read in pieces, with {rows.memory / 2**30:.2g} GiB of memory")
+    rows.hold_out(test_size or 0.0)
+    classifier.set_params(categorical_features=rows.categorical, verbose=int(is_shown))
+    classifier.fit(rows)
+    classifier.set_params(verbose=0)
+    if rows.n_without_class:
+        _say(console, f"note: dropped rows without a value in {rows.target!r}: {rows.n_without_class}")
+    scores = []
+    if test_size:
+        with console.status("testing"):
+            scores = [rows.test(classifier)]
+        error = scores[0]
+        _say(console, f"error {error.error:.2%}, standard error {error.standard_error:.2%}, on {rows.n_tested:,} rows")
+    name = "none" if not test_size else f"held-out fraction {test_size:g}"
+    classifier.save(out, metadata=rows.metadata(name, scores))
+    seconds = time.perf_counter() - start
+    _say(console, f"fitted in {seconds:.1f} s: {_chosen(classifier)}{_size(classifier)}; saved as {out}")
 
 
 def _fit(classifier: Any, training: TrainingData, console: Console) -> float:

@@ -7,26 +7,38 @@ from tanager.data.columns import Frame, as_frame, check_categorical, resolve_cat
 from tanager.data.encoding import FrameEncoder, GivenValues
 from tanager.data.fingerprint import Fingerprint, hash_cells, hash_rows
 from tanager.data.frames import refuse_unread
+from tanager.data.growing import grow
 from tanager.data.labels import group_labels, unique_labels, value_labels
 from tanager.data.mdlp import BINNINGS, MDLPBinning, MixedBinning, make_binning, mdlp_column_cuts, mdlp_cuts
+from tanager.data.row_store import RowStore
+from tanager.data.sources import FileSource, Piece, Source, SourceError
+from tanager.data.summaries import FrameSummary, RowSample
 
 __all__ = [
     "BINNINGS",
     "Binning",
     "CategoryColumn",
+    "FileSource",
     "Fingerprint",
     "Frame",
     "FrameEncoder",
+    "FrameSummary",
     "GivenValues",
     "MDLPBinning",
     "MixedBinning",
     "NumericColumn",
+    "Piece",
     "QuantileBinning",
+    "RowSample",
+    "RowStore",
+    "Source",
+    "SourceError",
     "as_frame",
     "check_categorical",
     "encode_assignment",
     "find_column",
     "group_labels",
+    "grow",
     "hash_cells",
     "hash_rows",
     "make_binning",

@@ -45,6 +45,7 @@ class FineBinning:
     """
 
     max_bins: int
+    n_rows: float | None = None  # where values stand for more rows than there are
 
     def __call__(
         self, columns: Sequence[NDArray[Any]], sample_weight: NDArray[np.float64] | None
@@ -53,8 +54,8 @@ class FineBinning:
         return [fine_cuts(values, sample_weight, self._most(values, sample_weight)) for values in columns]
 
     def _most(self, values: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> int:
-        n_rows = float(len(values))
-        if sample_weight is not None:
+        n_rows = float(len(values)) if self.n_rows is None else self.n_rows
+        if sample_weight is not None and self.n_rows is None:
             is_count = bool((sample_weight == np.floor(sample_weight)).all())
             n_rows = float(sample_weight.sum() if is_count else np.count_nonzero(sample_weight))
         return min(self.max_bins, math.ceil(2 * math.sqrt(n_rows)))

@@ -55,7 +55,7 @@ _NOTHING_GIVEN = GivenValues()
 # Rows are encoded in blocks that stay in the cache, so that writing a row-major array column by column is cheap.
 _BLOCK_ROWS = 32768
 
-_Rows = slice | NDArray[np.intp]
+RowIndex = slice | NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ class FrameEncoder:
                 f"Found array with 0 sample(s) (shape=(0, {frame.n_columns})) while a minimum of 1 is required."
             )
         weight = check_sample_weight(sample_weight, frame.n_rows)
-        rows: _Rows = slice(None) if weight is None or weight.all() else np.flatnonzero(weight)
+        rows: RowIndex = slice(None) if weight is None or weight.all() else np.flatnonzero(weight)
         missing_share = [_check_training_column(frame, index, rows, missing) for index in range(frame.n_columns)]
         has_missing = [missing == "value" and share > 0 for share in missing_share]
         # A column without a value has no bins either: it is a category that never had one.
@@ -145,7 +145,7 @@ class FrameEncoder:
                 contents = BinContents.read(numbers[index], cuts[index], weight) if keeps_contents else between
                 columns[index] = NumericColumn(_frozen(cuts[index]), has_missing[index], contents)
             elif index in given.orders:
-                order = _ordinal_values(frame, index, rows, given.orders[index])
+                order = ordinal_values(observed_values(frame, index, rows), given.orders[index], frame.label(index))
                 columns[index] = CategoryColumn(_frozen(order), order[:0], has_missing[index], is_ordinal=True)
             else:
                 categories, pooled = _pool(frame, index, rows, weight, max_categories)
@@ -231,7 +231,7 @@ class FrameEncoder:
         ndarray of shape (N, D), C-contiguous
             Codes in the smallest unsigned type that holds every card.
         """
-        self._check_columns(frame)
+        self.check_columns(frame)
         codes = np.empty((frame.n_rows, frame.n_columns), dtype=code_dtype(int(self.cards.max())))
         with Crew(n_threads) as crew:
             if self._is_ready and frame.array is not None and may_hold(frame.array, self.cards):
@@ -317,7 +317,7 @@ class FrameEncoder:
             raise ValueError(f"row {n}, {label}: code {array[n, i]} is outside 0 to {self.cards[i]}")
         return array
 
-    def _check_columns(self, frame: Frame) -> None:
+    def check_columns(self, frame: Frame) -> None:
         """Compare names where both frames have them, otherwise the number of columns."""
         if self.names is not None and frame.names is not None and list(self.names) != frame.names:
             raise ValueError(_describe_name_change(self.names, frame.names))
@@ -342,7 +342,7 @@ def _as_numbers(frame: Frame, index: int) -> NDArray[Any]:
     return number_reader(frame.levels[index], frame.label(index))(frame.columns[index])
 
 
-def _observed(frame: Frame, index: int, rows: _Rows) -> NDArray[Any]:
+def observed_values(frame: Frame, index: int, rows: RowIndex = slice(None)) -> NDArray[Any]:
     """Sorted distinct values of the training rows of a category."""
     levels = frame.levels[index]
     seen = _distinct(frame.columns[index][rows])
@@ -362,10 +362,10 @@ def _distinct(cells: NDArray[Any]) -> NDArray[Any]:
 
 
 def _pool(
-    frame: Frame, index: int, rows: _Rows, weight: NDArray[np.float64] | None, max_categories: int | None
+    frame: Frame, index: int, rows: RowIndex, weight: NDArray[np.float64] | None, max_categories: int | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Categories that keep a code of their own, and those that share one."""
-    categories = _observed(frame, index, rows)
+    categories = observed_values(frame, index, rows)
     if max_categories is None or categories.size <= max_categories:
         return categories, categories[:0]
     code = CategoryColumn(categories).coder(frame.levels[index], frame.label(index))
@@ -376,13 +376,13 @@ def _pool(
     return categories[is_kept], categories[~is_kept]
 
 
-def _ordinal_values(frame: Frame, index: int, rows: _Rows, order: Sequence[Any]) -> NDArray[Any]:
+def ordinal_values(seen: NDArray[Any], order: Sequence[Any], label: str) -> NDArray[Any]:
     """The values of an ordinal column in their order; every value of the training rows must be among them."""
-    seen, values = _observed(frame, index, rows), list(order)
+    values = list(order)
     strays = [value for value in seen.tolist() if value not in values]
     if strays:
         raise ValueError(
-            f"{frame.label(index)} has the value {strays[0]!r}, which its order {values!r} does not have: add it "
+            f"{label} has the value {strays[0]!r}, which its order {values!r} does not have: add it "
             "there, or correct the cells"
         )
     is_number = seen.dtype.kind in "iuf" and all(type(value) in (int, float) for value in values)
@@ -397,7 +397,12 @@ def _totals(codes: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[
     return np.bincount(codes[order], weight[order])
 
 
-def _check_training_column(frame: Frame, index: int, rows: _Rows, missing: Missing) -> float:
+def has_missing_cells(frame: Frame, index: int, rows: RowIndex = slice(None)) -> bool:
+    """Whether any cell of a column is missing in these rows."""
+    return bool(is_missing(frame.columns[index][rows], frame.levels[index]).any())
+
+
+def _check_training_column(frame: Frame, index: int, rows: RowIndex, missing: Missing) -> float:
     """Refuse infinite numbers in the rows that are trained on, and the lack of any value; return the share missing."""
     levels, cells, label = frame.levels[index], frame.columns[index][rows], frame.label(index)
     if levels is None:

@@ -210,11 +210,16 @@ class MixedBinning:
         return quantile_cuts(values, sample_weight, min(_QUANTILES, most))
 
 
-def make_binning(name: str, labels: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> Binning:
-    """The way of cutting numeric columns that a word of `BINNINGS` stands for, given the classes of the rows."""
+def make_binning(
+    name: str, labels: NDArray[Any], max_bins: int | None, n_threads: int = 1, n_rows: float | None = None
+) -> Binning:
+    """The way of cutting numeric columns that a word of `BINNINGS` stands for, given the classes of the rows.
+
+    ``n_rows`` is given where values that are cut stand for more rows than there are.
+    """
     if name in ("quantile", "none"):
         return QuantileBinning(_QUANTILE_BINS if max_bins is None else max_bins)
     if name == "fine":
-        return FineBinning(_FINE_BINS if max_bins is None else max_bins)
+        return FineBinning(_FINE_BINS if max_bins is None else max_bins, n_rows)
     mdlp = MDLPBinning(labels, max_bins=max_bins, n_threads=n_threads)
     return MixedBinning(mdlp) if name == "auto" else mdlp

@@ -57,7 +57,8 @@ RENAMED = {
 """For options of earlier versions, where they are now."""
 
 
-_OF_ONE_FIT = ("feature_names_in_", "conformal_", "_history")  # what not every fit sets anew
+# what not every fit sets anew
+_OF_ONE_FIT = ("feature_names_in_", "fingerprint_", "conformal_", "_history", "_kept")
 
 
 class TANBase(
@@ -142,7 +143,7 @@ class TANBase(
     def _check_options(self) -> None:
         """Refuse wrong options that both classifiers have, before X is read."""
         refuse_not_kept(self.get_params(deep=True))
-        if not isinstance(self.binning, Mapping):
+        if not isinstance(self.binning, (Mapping, FrameEncoder)):
             check_choice("binning", self.binning, BINNINGS)
         check_choice("missing", self.missing, ("value", "ignore"))
         check_choice("calibrate", self.calibrate, ("auto", True, False))

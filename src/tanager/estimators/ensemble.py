@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager._options import ShortNames, check_choice, naming_unknown_options
 from tanager._types import FloatArray, IntArray
+from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
 from tanager.estimators.editing import MemberEditingMixin
 from tanager.estimators.findings import edge_widths, find
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
+from tanager.estimators.streams import StreamData, training_data
 from tanager.estimators.tan import TANClassifier
 from tanager.learning import (
     MEMBERS,
@@ -136,7 +138,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         combine: Literal["log", "probability"] = "log",
         categorical_features: Any = "from_dtype",
         ordinal_features: Mapping[str | int, Sequence[Any]] | None = None,
-        binning: Literal["auto", "mdlp", "quantile", "fine", "none"] | Mapping[str | int, Sequence[float]] = "auto",
+        binning: str | Mapping[str | int, Sequence[float]] | FrameEncoder = "auto",
         max_bins: int | None = None,
         max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
@@ -173,7 +175,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
         X_val: Any = None,
@@ -194,7 +196,11 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         """
         recipes, limits = self._check(), Limits.begin(self.time_limit, callback)
         given = GivenRows.check(X_val, y_val, sample_weight_val)
-        data = TrainingData(self, X, y, sample_weight, self._n_threads(), given, limits)
+        with training_data(self, X, y, sample_weight, self._n_threads(), given, limits) as data:
+            return self._fit(recipes, data, limits)
+
+    def _fit(self, recipes: dict[str, EnsembleRecipe], data: TrainingData | StreamData, limits: Limits) -> Self:
+        """Choose a recipe, learn it from all rows, and keep what comes out."""
         split_seed, seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
         calibrate = self.calibrate if self.combine == "log" else False
 
@@ -212,11 +218,11 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         ways: dict[str, Any] = {"calibrate": calibrate, "verbose": self.verbose}
         choice = choose(recipes, learn, parts_of, has_rows=data.has_validation, is_over=data.is_over, **ways)
         recipe = recipes[choice.name]
-        encoded = data.encoded(is_fine=is_fine(recipe))
+        encoded, context = data.encoded(is_fine=is_fine(recipe)), data.context(is_fine=is_fine(recipe))
         self._warn_of_pooled(encoded)
-        learned = recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
+        learned = recipe.learn(context, seed)
         networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
-        members = [self._member(encoded, *each) for each in zip(learned, networks, strict=True)]
+        members = [self._member(encoded, context, *each) for each in zip(learned, networks, strict=True)]
         findings = find(networks, [member.description_ for member in members], encoded.rows)
         parents = None
         if len(findings.edges.child):
@@ -238,7 +244,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
                 "_describing": best_description([member.description_ for member in members], encoded.rows),
                 "average_": average_networks(networks),
                 "choice_": choice.to_dict(temperature, parents, limits.notes),
-                "options_": recipe.used(encoded.rows.n_counted).get_params(deep=False),
+                "options_": recipe.used(context.n_counted).get_params(deep=False),
             },
         )
         return self
@@ -300,13 +306,13 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
             raise ValueError(f"calibrate=True requires a forest, which members={self.members!r} does not promise")
         return recipes
 
-    def _member(self, encoded: Encoded, learned: Learned, network: Network) -> TANClassifier:
+    def _member(self, encoded: Encoded, context: Context, learned: Learned, network: Network) -> TANClassifier:
         """A fitted member of its own; fitted again, it would learn the same unless members were trained jointly."""
         recipe = learned.recipe.get_params(deep=False)
         shared = {name: getattr(self, name) for name in _SHARED}
         member = TANClassifier(**recipe, **shared, random_state=learned.seed)
-        used = learned.recipe.used(encoded.rows.n_counted)
-        return member._keep_fitted(encoded, learned.fitted._replace(network=network), NO_CHOICE.to_dict(), used)
+        used, fitted = learned.recipe.used(context.n_counted), learned.fitted._replace(network=network)
+        return member._keep_fitted(encoded, context, fitted, NO_CHOICE.to_dict(), used)
 
     def _best(self, codes: IntArray) -> IntArray:
         scores = softmax(self._scores(codes)) if self.combine == "log" else self._mean_probability(codes)

@@ -17,6 +17,7 @@ from tanager.data import (
     Fingerprint,
     Frame,
     FrameEncoder,
+    GivenValues,
     as_frame,
     hash_cells,
     hash_rows,
@@ -30,6 +31,9 @@ from tanager.estimators.weights import class_factors, read_weights
 from tanager.learning import Context, Limits, Part, Rows, hold_out
 from tanager.model.queries import CLASS
 
+GIVEN = "given"
+"""The way of cutting where an encoder is given."""
+
 _COARSE_CATEGORIES, _FINE_CATEGORIES = 64, 1_000  # values of a category, by default
 
 
@@ -41,6 +45,7 @@ class Encoded(NamedTuple):
 
     rows: Rows
     sample_weight: NDArray[np.float64] | None  # of the rows, without the weights of their classes
+    class_factors: NDArray[np.float64] | None  # what class_weight has multiplied the weights by, float64[C]
     classes: NDArray[Any]
     encoder: FrameEncoder
     feature_names: NDArray[Any] | None  # only if X has column names that are all text
@@ -87,19 +92,12 @@ class TrainingData:
         self._frame = read_rows(scratch, X, y, reset=True)
         self._classes, self._numbers = read_classes(y, self._frame.n_rows)
         self._sample_weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
-        factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
-        self._weight = _times(self._sample_weight, factors, self._numbers)
-        self._validation = None if given is None else _read_given(scratch, given, self._classes, factors)
+        self._factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
+        self._weight = _times(self._sample_weight, self._factors, self._numbers)
+        self._validation = None if given is None else _read_given(scratch, given, self._classes, self._factors)
         self._given = given_values(estimator, self._frame)
         self._is_number = which_are_numbers(estimator, self._frame, self._given)
-        is_ordered = self._is_number | np.isin(np.arange(self._frame.n_columns), list(self._given.orders))
-        directions = directions_of(estimator, self._frame, is_ordered)
-        self._known: dict[str, Any] = {"rules": edge_rules(estimator, self._frame), "directions": directions}
-        if directions is not None and len(self._classes) > 2:
-            raise ValueError(
-                f"monotonic_cst requires two classes, but y has {len(self._classes)}: with more, a feature cannot make "
-                "all of them more probable, and 'rising' means something else for each pair of them"
-            )
+        self._known = known_beforehand(estimator, self._frame, self._given, len(self._classes))
         self._feature_names = getattr(scratch, "feature_names_in_", None)
         self._target_name = name_target(y, self._frame.names)
         self._encoded: dict[str, Encoded] = {}
@@ -107,16 +105,26 @@ class TrainingData:
         self._splits: list[tuple[Part, Part]] | None = None
         self._parts: dict[str, list[tuple[Context, Rows]]] = {}
 
+    @property
+    def frame(self) -> Frame:
+        """All columns of X."""
+        return self._frame
+
+    @property
+    def given(self) -> GivenValues:
+        """What the user says about values of columns."""
+        return self._given
+
     def encoded(self, *, is_fine: bool) -> Encoded:
         """Learn bins and categories and encode the rows; ``is_fine`` says how numbers are cut by default."""
-        binning = self._binning(is_fine)
+        binning = binning_of(self._estimator, is_fine=is_fine)
         if binning not in self._encoded:
             self._encoded[binning] = self._encode(binning)
         return self._encoded[binning]
 
     def context(self, *, is_fine: bool) -> Context:
         """The encoded rows with what recipes ask of them; always the same for the same bins."""
-        binning = self._binning(is_fine)
+        binning = binning_of(self._estimator, is_fine=is_fine)
         if binning not in self._contexts:
             encoded = self.encoded(is_fine=is_fine)
             self._contexts[binning] = Context(
@@ -150,7 +158,7 @@ class TrainingData:
         if self.has_validation:
             context = self.trial_context(is_fine=is_fine)
             return [(context, cast(Rows, context.validation))]
-        binning, rows = self._binning(is_fine), self.encoded(is_fine=is_fine).rows
+        binning, rows = binning_of(self._estimator, is_fine=is_fine), self.encoded(is_fine=is_fine).rows
         if rows.n_counted < 2:
             return []
         if self._splits is None:
@@ -186,35 +194,32 @@ class TrainingData:
         rows = encoded.rows._replace(codes=codes[is_used], y=y[is_used].astype(np.int64))
         return rows._replace(weight=None if weight is None else weight[is_used])
 
-    def _binning(self, is_fine: bool) -> str:
-        given: str = "auto" if isinstance(self._estimator.binning, Mapping) else self._estimator.binning
-        return "fine" if given == "auto" and is_fine else given
-
     def _encode(self, binning: str) -> Encoded:
-        numbers, weight, sample_weight = self._numbers, self._weight, self._sample_weight
+        numbers, weight, own, factors = self._numbers, self._weight, self._sample_weight, self._factors
         encoder = self._fit_encoder(binning, weight)
         codes, classes = encoder.encode(self._frame, n_threads=self._n_threads), self._classes
         hashes, y_codes = hash_cells(encoder, self._frame, codes)[self._is_used], numbers.astype(np.int64)
-        if sample_weight is not None:
+        if own is not None:
             # Classes that only rows without weight have are left out.
             present, y_codes = np.unique(numbers[self._is_used], return_inverse=True)
-            classes, codes, sample_weight = classes[present], codes[self._is_used], sample_weight[self._is_used]
+            classes, codes, own = classes[present], codes[self._is_used], own[self._is_used]
+            factors = None if factors is None else factors[present]
         if weight is not None:
             weight = weight[self._is_used]
         cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(self._is_number)
         rows = Rows(codes, y_codes.astype(np.int64, copy=False), weight, cards, len(classes), n_ordered)
         names, fingerprint = (self._feature_names, self._target_name), Fingerprint.take(hash_rows(hashes, rows.y))
-        return Encoded(rows, sample_weight, classes, encoder, *names, fingerprint)
+        return Encoded(rows, own, factors, classes, encoder, *names, fingerprint)
 
     def _fit_encoder(
         self, binning: str, weight: NDArray[np.float64] | None, *, keeps_contents: bool = True
     ) -> FrameEncoder:
         estimator = self._estimator
+        if binning == GIVEN:
+            return cast(FrameEncoder, estimator.binning)
         is_categorical = np.ones_like(self._is_number) if binning == "none" else ~self._is_number
         cut = make_binning(binning, self._numbers, estimator.max_bins, self._n_threads)
-        most = estimator.max_categories
-        if isinstance(most, str):
-            most = _FINE_CATEGORIES if binning == "fine" else _COARSE_CATEGORIES
+        most = most_categories(estimator, is_fine=binning == "fine")
         return FrameEncoder.fit(
             self._frame,
             is_categorical,
@@ -238,6 +243,35 @@ def _read_given(
     numbers = read_known_classes(given.y, frame.n_rows, classes, "y_val")
     weight, _ = read_weights(given.sample_weight, frame.n_rows, "sample_weight_val")
     return frame, numbers, _times(weight, factors, numbers)
+
+
+def known_beforehand(estimator: Any, frame: Frame, given: GivenValues, n_classes: int) -> dict[str, Any]:
+    """What the user knows about edges and directions, as a context takes it."""
+    is_number = which_are_numbers(estimator, frame, given)
+    is_ordered = is_number | np.isin(np.arange(frame.n_columns), list(given.orders))
+    directions = directions_of(estimator, frame, is_ordered)
+    if directions is not None and n_classes > 2:
+        raise ValueError(
+            f"monotonic_cst requires two classes, but y has {n_classes}: with more, a feature cannot make all of them "
+            "more probable, and 'rising' means something else for each pair of them"
+        )
+    return {"rules": edge_rules(estimator, frame), "directions": directions}
+
+
+def binning_of(estimator: Any, *, is_fine: bool) -> str:
+    """How numbers are cut, in a word, by the options of an estimator."""
+    if isinstance(estimator.binning, FrameEncoder):
+        return GIVEN
+    binning = "auto" if isinstance(estimator.binning, Mapping) else str(estimator.binning)
+    return "fine" if binning == "auto" and is_fine else binning
+
+
+def most_categories(estimator: Any, *, is_fine: bool) -> int | None:
+    """Largest number of values of a category, by the options of an estimator."""
+    if isinstance(estimator.max_categories, str):
+        return _FINE_CATEGORIES if is_fine else _COARSE_CATEGORIES
+    most: int | None = estimator.max_categories
+    return most
 
 
 def _times(

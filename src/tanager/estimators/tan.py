@@ -12,11 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager._options import ShortNames, naming_unknown_options
 from tanager._types import FloatArray, IntArray
+from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase
 from tanager.estimators.editing import EditingMixin
 from tanager.estimators.findings import find
+from tanager.estimators.increments import IncrementsMixin
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.plotting import PlottingMixin
+from tanager.estimators.streams import StreamData, training_data
 from tanager.learning import (
     PARAMETERS,
     STRUCTURES,
@@ -47,7 +50,7 @@ from tanager.model import Network, ParentDistribution, describe
 from tanager.structure import ParentSets
 
 
-class TANClassifier(EditingMixin, PlottingMixin, TANBase):
+class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
     """Tree-augmented naive Bayes classifier with a structure learned by gradient descent.
 
     The class is a parent of every feature, and each feature may have one more feature as parent. Which one is learned
@@ -88,12 +91,13 @@ class TANClassifier(EditingMixin, PlottingMixin, TANBase):
         Columns of categories that have an order, with all their values in that order: ``{"size": ["S", "M", "L"]}``.
         Penalties on differences of neighbouring values then hold for them as for numbers. Ordered categories of pandas
         count as ordinal by themselves.
-    binning : {"auto", "mdlp", "quantile", "fine", "none"} or dict, default="auto"
+    binning : {"auto", "mdlp", "quantile", "fine", "none"}, dict or FrameEncoder, default="auto"
         How numbers are cut into bins: where the classes change ("mdlp", see `MDLPDiscretizer`), at quantiles, finely,
         or not at all, so that each number is a category. "auto" is "fine" for `PenalisedLikelihood`; for other
         parameters it is "mdlp", but columns of at most 10 distinct values keep them all, and columns that it leaves
         whole are cut at quartiles. A dict has cut points of your own, ``{"age": [18, 65]}``; a number on a cut belongs
-        to the bin above. Columns that it does not name are cut as with "auto".
+        to the bin above. Columns that it does not name are cut as with "auto". An encoder, such as the ``encoder_`` of
+        another classifier, gives bins and categories as they are.
     max_bins : int or None, default=None
         Largest number of bins of a numeric column; None is no limit for "mdlp", 10 for "quantile"
         and 64 for "fine", where bins of single heavy values may come on top.
@@ -218,7 +222,7 @@ class TANClassifier(EditingMixin, PlottingMixin, TANBase):
         *,
         categorical_features: Any = "from_dtype",
         ordinal_features: Mapping[str | int, Sequence[Any]] | None = None,
-        binning: Literal["auto", "mdlp", "quantile", "fine", "none"] | Mapping[str | int, Sequence[float]] = "auto",
+        binning: str | Mapping[str | int, Sequence[float]] | FrameEncoder = "auto",
         max_bins: int | None = None,
         max_categories: int | Literal["auto"] | None = "auto",
         missing: Literal["value", "ignore"] = "value",
@@ -253,7 +257,7 @@ class TANClassifier(EditingMixin, PlottingMixin, TANBase):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
         X_val: Any = None,
@@ -265,9 +269,11 @@ class TANClassifier(EditingMixin, PlottingMixin, TANBase):
 
         Parameters
         ----------
-        X : array-like or pandas, polars or Arrow frame of shape (N, D)
+        X : array-like or pandas, polars or Arrow frame of shape (N, D), or a source
+            A source, such as `tanager.FileSource`, yields rows and classes in pieces, which need not fit into memory
+            (docs/large-data.md).
         y : array-like of shape (N,)
-            Classes, of any type.
+            Classes, of any type; none with a source.
         sample_weight : array-like of shape (N,), optional
             Rows of weight zero count as absent.
         X_val, y_val, sample_weight_val : optional
@@ -284,7 +290,11 @@ class TANClassifier(EditingMixin, PlottingMixin, TANBase):
         """
         recipes, limits = self._check(), Limits.begin(self.time_limit, callback)
         given = GivenRows.check(X_val, y_val, sample_weight_val)
-        data = TrainingData(self, X, y, sample_weight, self._n_threads(), given, limits)
+        with training_data(self, X, y, sample_weight, self._n_threads(), given, limits) as data:
+            return self._fit(recipes, data, limits)
+
+    def _fit(self, recipes: dict[str, Recipe], data: TrainingData | StreamData, limits: Limits) -> Self:
+        """Choose a recipe, learn it from all rows, and keep what comes out."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
         def is_fine(recipe: Recipe) -> bool:
@@ -304,11 +314,11 @@ class TANClassifier(EditingMixin, PlottingMixin, TANBase):
         ways: dict[str, Any] = {"calibrate": self.calibrate, "verbose": self.verbose}
         choice = choose(recipes, learn, parts_of, has_rows=data.has_validation, is_over=data.is_over, **ways)
         recipe = recipes[choice.name]
-        encoded = data.encoded(is_fine=is_fine(recipe))
+        encoded, context = data.encoded(is_fine=is_fine(recipe)), data.context(is_fine=is_fine(recipe))
         self._warn_of_pooled(encoded)
         # With validation rows, a trial has learned from all rows already.
-        fitted = learned.get(id(recipe)) if data.has_validation and callback is None else None
-        fitted = fitted or recipe.learn(data.context(is_fine=is_fine(recipe)), seed)
+        fitted = learned.get(id(recipe)) if data.has_validation and limits.callback is None else None
+        fitted = fitted or recipe.learn(context, seed)
         (network,), temperature = calibrated([fitted.network], choice, self.calibrate)
         parents = None
         if (network.parents >= 0).any():
@@ -318,11 +328,11 @@ class TANClassifier(EditingMixin, PlottingMixin, TANBase):
         def gains(edges: Edges) -> Edges:
             return held_out_gains(edges, fixed, encoded.rows, seed, temperature)
 
-        used = recipe.used(encoded.rows.n_counted)
+        used = recipe.used(context.n_counted)
         is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
         is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
         fitted, said = fitted._replace(network=network), choice.to_dict(temperature, parents, limits.notes)
-        return self._keep_fitted(encoded, fitted, said, used, gains if is_measured else None)
+        return self._keep_fitted(encoded, context, fitted, said, used, gains if is_measured else None)
 
     def memory_needed(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:
         """Bytes that a fit to these rows would take at most beyond X itself: codes, classes, order and CPTs.
@@ -395,16 +405,21 @@ class TANClassifier(EditingMixin, PlottingMixin, TANBase):
     def _keep_fitted(
         self,
         encoded: Encoded,
+        context: Context,
         fitted: Fitted,
         choice: dict[str, Any],
         used: Recipe,
         gains: Callable[[Edges], Edges] | None = None,
+        **more: Any,
     ) -> Self:
         """Take over what was learned, how it was chosen, the recipe as it was used, and what edges add if measured."""
         rows, description = encoded.rows._replace(weight=encoded.sample_weight), fitted.network
         is_counted = isinstance(used.parameters, Counts) and not used.parameters.backs_off
         if not is_counted or self.class_weight is not None:
-            description = describe(fitted.network, rows.codes, rows.y, rows.full_weight(), self._n_threads())
+            counts = context.counts(fitted.network.layout)
+            if encoded.class_factors is not None:
+                counts = counts.scaled_by_class(1.0 / encoded.class_factors)
+            description = describe(fitted.network, counts)
         findings = find([fitted.network], [description], rows)
         if gains is not None:
             findings = findings._replace(edges=gains(findings.edges))
@@ -420,6 +435,7 @@ class TANClassifier(EditingMixin, PlottingMixin, TANBase):
                 "parent_path_": fitted.path.to_arrays(fitted.distribution.parent_sets),
                 "choice_": choice,
                 "options_": used.get_params(deep=False),
+                **more,
             },
         )
         return self

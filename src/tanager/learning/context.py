@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,24 @@ from numpy.typing import NDArray
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.learning.limits import Limits
-from tanager.model import Groups, count_rows, group_values, pair_scores, residual_gains
+from tanager.model import (
+    CptCounts,
+    Groups,
+    Layout,
+    all_pairs,
+    count_rows,
+    group_values,
+    pair_scores,
+    residual_gains,
+)
 from tanager.structure import EdgeRules
-from tanager.training import Problem, make_problem
+from tanager.training import Problem, TrainState, make_problem
 
 RESIDUAL: Literal["residual"] = "residual"
 """The score of pairs that asks what they add to the main effects of all features."""
+
+COUNTED_SCORES = ("information", "explaining-away")
+"""Scores of pairs that need nothing but counts."""
 
 _FEW_ROWS, _MOST_ROWS = 2_500, 20_000
 _N_PARTS = 3
@@ -146,6 +158,38 @@ def _hash_rows(codes: IntArray, seed: int) -> NDArray[np.uint64]:
     return hashes
 
 
+class Checkpoints(Protocol):
+    """States of a training run that is interrupted and goes on later."""
+
+    def load(self, stage: str) -> TrainState | None:
+        """The last state of a stage, if there is one."""
+
+    def save(self, stage: str, state: TrainState) -> None:
+        """Keep a state in place of the one before."""
+
+
+class Population(Protocol):
+    """All rows, where these are too many to be in memory, or are not kept: what can be asked of them.
+
+    Attributes
+    ----------
+    n_counted : float
+        Number of rows, counted with their weights if these are whole numbers.
+    """
+
+    @property
+    def n_counted(self) -> float: ...
+
+    def counts(self, layout: Layout, n_threads: int) -> CptCounts:
+        """Counts of all rows in the CPTs of a layout."""
+
+    def problem(self, batch_size: int, rows: Rows) -> Problem:
+        """All rows prepared for gradient training; ``rows`` are some of them."""
+
+    def checkpoints(self, key: str) -> Checkpoints | None:
+        """Where the states of a training run, told from others by a key, are kept, if they are."""
+
+
 class _Answers:
     """Values that are computed once each, also when several threads ask at the same time."""
 
@@ -185,6 +229,9 @@ class Context:
         Rows to judge by instead of some that are held out.
     limits : Limits
         A limit of time and a call-back.
+    population : Population, optional
+        Where ``rows`` are a sample of more rows. What can be counted, and gradient descent, are then of all of them;
+        everything else is of the sample.
 
     Examples
     --------
@@ -203,6 +250,7 @@ class Context:
     watch: Callable[[Callable[[IntArray], FloatArray]], None] | None = None
     validation: Rows | None = None
     limits: Limits = field(default_factory=Limits, compare=False)
+    population: Population | None = None
     _answers: _Answers = field(default_factory=_Answers, repr=False, compare=False)
     _cancelled: Event = field(default_factory=Event, repr=False, compare=False)
 
@@ -210,6 +258,11 @@ class Context:
     def n_features(self) -> int:
         """Number of features."""
         return len(self.rows.cards)
+
+    @property
+    def n_counted(self) -> float:
+        """Number of all rows, counted with their weights if these are whole numbers."""
+        return self.rows.n_counted if self.population is None else self.population.n_counted
 
     def with_options(self, **options: Any) -> Context:
         """The same rows and answers with another number of threads, another verbosity, other limits, or a watch."""
@@ -250,18 +303,36 @@ class Context:
         """
 
         def compute() -> FloatArray:
-            rows = self.merged_rows() if name == RESIDUAL else self.rows
-            arrays = (rows.codes, rows.y, rows.full_weight())
-            with Crew(self.n_threads) as crew:
-                if name == RESIDUAL:
-                    scores = residual_gains(*arrays, rows.n_classes, self.n_ordered, self.groups(), crew)
-                else:
-                    scores = pair_scores(name, arrays, rows.cards, rows.n_classes, crew)
+            is_counted = self.population is not None and name in COUNTED_SCORES
+            scores = self._counted_scores(name) if is_counted else self._row_scores(name)
             scores.setflags(write=False)
             return scores
 
         found: FloatArray = self._answers.get(("scores", name), compute)
         return found
+
+    def _row_scores(self, name: str) -> FloatArray:
+        rows = self.merged_rows() if name == RESIDUAL else self.rows
+        arrays = (rows.codes, rows.y, rows.full_weight())
+        with Crew(self.n_threads) as crew:
+            if name == RESIDUAL:
+                return residual_gains(*arrays, rows.n_classes, self.n_ordered, self.groups(), crew)
+            return pair_scores(name, arrays, rows.cards, rows.n_classes, crew)
+
+    def _counted_scores(self, name: str) -> FloatArray:
+        counts = self.remember("all pairs", lambda: self.counts(all_pairs(self.rows.cards, self.rows.n_classes)))
+        with Crew(self.n_threads) as crew:
+            given_class = counts.information(crew)
+            return given_class - counts.without_classes().information(crew) if name != "information" else given_class
+
+    def counts(self, layout: Layout) -> CptCounts:
+        """Counts of all rows in the CPTs of a layout."""
+        if self.population is not None:
+            return self.population.counts(layout, self.n_threads)
+        counts, rows = CptCounts.empty(layout), self.rows
+        with Crew(self.n_threads) as crew:
+            counts.add(rows.codes, rows.y, rows.weight, crew)
+        return counts
 
     @property
     def n_ordered(self) -> NDArray[np.int64]:
@@ -298,6 +369,8 @@ class Context:
 
         def compute() -> Problem:
             rows = self.rows
+            if self.population is not None:
+                return self.population.problem(batch_size, rows)
             problem = make_problem(rows.codes, rows.y, rows.weight, batch_size, may_merge=may_merge)
             return replace(problem, n_ordered=rows.n_ordered)
 

@@ -73,7 +73,7 @@ def describe_edges(networks: Sequence[Network], descriptions: Sequence[Network],
     pairs = edges_of(networks)
     information = dict.fromkeys(pairs, 0.0)
     for description in descriptions:
-        of_child = edge_information(description, rows.codes, rows.y, rows.full_weight())
+        of_child = edge_information(description, Context(rows).counts(description.layout))
         for child, parent in edges_of([description]):
             information[child, parent] = float(of_child[child])
     ends, unknown = np.array(pairs, np.int64).reshape(-1, 2), np.full(len(pairs), np.nan)

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._options import NotKept, Options, ShortNames, check_choice, check_count, check_number, check_pair
-from tanager._threads import Crew
-from tanager._types import FloatArray
+from tanager._types import FloatArray, IntArray
 from tanager.learning.context import Context, Rows, hold_out
 from tanager.learning.limits import REFIT, SEARCH, Monitor, Validation
 from tanager.learning.structures import Forest
@@ -31,13 +30,14 @@ from tanager.model import (
     average_networks,
     back_off,
     check_memory,
-    class_log_prior,
-    cpt_log_frequencies,
+    log_frequencies,
+    log_prior,
     make_layout,
 )
 from tanager.model.joint import join_layouts, split_distribution, split_networks
 from tanager.structure import maximum_arborescence, naive_bayes
 from tanager.training import (
+    MOST_EPOCH_ROWS,
     History,
     Noise,
     ParentPath,
@@ -47,6 +47,7 @@ from tanager.training import (
     TrainState,
     initial_state,
     keep_structure,
+    recode_state,
     structure_of,
     train,
 )
@@ -187,16 +188,43 @@ class Counts(ParameterOptions):
 
     def _count(self, layout: Layout, context: Context) -> Fitted:
         distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
+        counts = context.counts(layout)
         if self.backs_off:
             rows = context.merged_rows()
-            network = back_off(layout, rows.codes, rows.y, rows.full_weight(), context.n_threads)
+            network = back_off(counts, rows.codes, rows.y, rows.full_weight())
             return Fitted(network, distribution, History(), ParentPath())
-        rows, weight = context.rows, context.rows.full_weight()
-        with Crew(context.n_threads) as crew:
-            theta = cpt_log_frequencies(layout, rows.codes, rows.y, weight, float(self.smoothing), crew)
-        prior = class_log_prior(rows.y, weight, layout.n_classes, float(self.smoothing))
+        theta = log_frequencies(layout, counts.cells, float(self.smoothing))
+        prior = log_prior(counts.of_class, float(self.smoothing))
         network = Network.from_arena(layout, theta, prior, distribution.most_probable())
         return Fitted(network, distribution, History(), ParentPath())
+
+
+class Trained(NamedTuple):
+    """Where gradient descent has come to, from which it can go on."""
+
+    layout: Layout
+    state: TrainState
+    distribution: ParentDistribution
+    chosen: NDArray[np.int64]  # candidate of each slot
+    start: FeatureCpts | None  # where the CPTs started, if not at random
+
+    def fitted(self) -> list[Fitted]:
+        """The network of each layout with the chosen structure."""
+        layout, state = self.layout, self.state
+        learned = (layout, state.theta.value, state.prior.value)
+        if layout.n_members == 1:
+            return [Fitted(Network.from_arena(*learned, self.chosen), self.distribution, state.history, state.path)]
+        # Snapshots are of all members' candidates together, and are not kept.
+        distributions = split_distribution(self.distribution, layout.n_members)
+        members = zip(split_networks(*learned, self.chosen), distributions, strict=True)
+        return [Fitted(*member, state.history, ParentPath()) for member in members]
+
+    def recoded(self, cards: IntArray, maps: Sequence[IntArray]) -> Trained:
+        """The same where values have other codes and there are new ones."""
+        layout = make_layout(self.layout.parent_sets, cards, self.layout.n_classes)
+        state = recode_state(self.state, self.layout, layout, maps)
+        start = None if self.start is None else self.start.recoded(maps, layout)
+        return self._replace(layout=layout, state=state, start=start)
 
 
 class RandomStart(Options):
@@ -372,7 +400,8 @@ class GradientDescent(ParameterOptions):
         batch_size = int(min(max(wanted, _SMALLEST_BATCH), _LARGEST_BATCH))
         n_steps = min(max(_STEPS_PER_ROOT * math.sqrt(n_rows), _FEWEST_STEPS), _MOST_STEPS)
         epochs = math.ceil(n_steps / max(1, n_rows // batch_size))
-        lengths = {"batch_size": batch_size, "epochs": min(max(epochs, _FEWEST_EPOCHS), _MOST_EPOCHS)}
+        fewest = max(_FEWEST_EPOCHS, math.ceil(n_rows / MOST_EPOCH_ROWS))  # all rows are seen once
+        lengths = {"batch_size": batch_size, "epochs": min(max(epochs, fewest), _MOST_EPOCHS)}
         return self.set_params(**{name: value for name, value in lengths.items() if getattr(self, name) == "auto"})
 
     def training_bytes(self, layout: Layout) -> int:
@@ -381,9 +410,12 @@ class GradientDescent(ParameterOptions):
 
     def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
         """Train CPTs and parent distribution, and keep the most probable structure or forest of each layout."""
+        return self.trained(layouts, context, seed, forest).fitted()
+
+    def trained(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> Trained:
+        """Train CPTs and parent distribution, and choose the most probable structure or forest."""
         context, held = self._split(context, seed)
-        sized = self.sized(context.rows.n_counted)
-        settings = sized._settings(forest)
+        settings = self.sized(context.n_counted)._settings(forest)
         loss, noise = self.resolved("loss"), Noise(seed)
         layout, phi = self._extend(layouts[0] if len(layouts) == 1 else join_layouts(layouts))
         check_memory(layout)
@@ -400,38 +432,52 @@ class GradientDescent(ParameterOptions):
         def networks_of(state: TrainState) -> list[Network]:
             return _networks_so_far(state, layout, forest)
 
-        def run_epochs(stage: str, settings: TrainingSettings, bar: ProgressBar | None) -> None:
+        kept = None if context.population is None else context.population.checkpoints(f"{self!r} {seed} {layout.size}")
+
+        def run_epochs(
+            state: TrainState, stage: str, settings: TrainingSettings, bar: ProgressBar | None
+        ) -> TrainState:
             monitor = Monitor(context.limits, stage, settings.epochs, networks_of, validation, bar)
             watched = max(1, round(_WATCHED_SHARE * settings.epochs)) if stage == SEARCH else 0
 
             def on_epoch(state: TrainState) -> bool:
                 context.check()
+                if kept is not None:
+                    kept.save(stage, state)
                 if context.watch is not None and state.epoch == watched:
                     context.watch(average_networks(networks_of(state)).log_joint)
                 return monitor(state)
 
-            train(state, layout, problem, loss, settings, noise, on_epoch=on_epoch, **run)
-            monitor.restore(state)
+            found = (None if kept is None else kept.load(stage)) or state
+            train(found, layout, problem, loss, settings, noise, on_epoch=on_epoch, **run)
+            monitor.restore(found)
+            return found
 
-        state = initial_state(layout, noise, phi, start)
-        run_epochs(SEARCH, settings, bar)
+        state = run_epochs(initial_state(layout, noise, phi, start), SEARCH, settings, bar)
         distribution = structure_of(state, layout)
         chosen = _best_structure(distribution, forest)
         if forest == "project":
             keep_structure(state, chosen)
-            run_epochs(REFIT, settings.for_refit(), None)
-        networks = _networks(state, layout, chosen)
-        if layout.n_members == 1:
-            return [Fitted(networks[0], distribution, state.history, state.path)]
-        # Snapshots are of all members' candidates together, and are not kept.
-        members = zip(networks, split_distribution(distribution, layout.n_members), strict=True)
-        return [Fitted(*member, state.history, ParentPath()) for member in members]
+            state = run_epochs(state, REFIT, settings.for_refit(), None)
+        return Trained(layout, state, distribution, chosen, run["start"])
+
+    def train_further(self, trained: Trained, context: Context, seed: int) -> Trained:
+        """One more pass, over other rows, with the structure that was chosen; what is given does not change."""
+        settings = self.sized(context.n_counted)._settings(None).for_more_rows()
+        loss, state = self.resolved("loss"), trained.state.copy()
+        problem = context.problem(settings.batch_size, may_merge=getattr(loss, "takes_weights", True))
+        keep_structure(state, trained.chosen)
+        run: dict[str, Any] = {"n_threads": context.n_threads, "start": trained.start, "on_epoch": context.check}
+        train(state, trained.layout, problem, loss, settings, Noise(seed), **run)
+        return trained._replace(state=state)
 
     def _split(self, context: Context, seed: int) -> tuple[Context, Rows | None]:
         """The rows to learn from, and the rows that tell when to stop."""
         if self.early_stopping is None or context.validation is not None or context.rows.n_counted < 2 * _HELD_OUT:
             return context, context.validation
         kept, held = hold_out(context.rows, seed, _HELD_OUT, sys.maxsize)[0]
+        if context.population is not None:
+            return context, context.rows.take_part(held)  # which are few of all rows
         part = context.part(context.rows.take_part(kept)).with_options(
             n_threads=context.n_threads, verbose=context.verbose, watch=context.watch
         )

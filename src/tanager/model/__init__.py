@@ -3,6 +3,7 @@
 from tanager.model.average import LogAverage, average_networks
 from tanager.model.backoff import back_off
 from tanager.model.blending import blend
+from tanager.model.cpt_counts import CptCounts, all_pairs, recode
 from tanager.model.description import describe, edge_information
 from tanager.model.effects import Effects, group_values, residual_gains
 from tanager.model.importance import mean_contributions
@@ -12,6 +13,8 @@ from tanager.model.maximum_likelihood import (
     conditional_mutual_information,
     count_rows,
     cpt_log_frequencies,
+    log_frequencies,
+    log_prior,
 )
 from tanager.model.network import Network
 from tanager.model.pair_scores import PAIR_SCORES, pair_scores
@@ -21,6 +24,7 @@ from tanager.model.tempering import best_temperature, can_temper, log_losses, te
 
 __all__ = [
     "PAIR_SCORES",
+    "CptCounts",
     "Effects",
     "Groups",
     "Layout",
@@ -28,6 +32,7 @@ __all__ = [
     "Marginals",
     "Network",
     "ParentDistribution",
+    "all_pairs",
     "average_networks",
     "back_off",
     "best_temperature",
@@ -41,11 +46,14 @@ __all__ = [
     "describe",
     "edge_information",
     "group_values",
+    "log_frequencies",
     "log_losses",
+    "log_prior",
     "make_groups",
     "make_layout",
     "mean_contributions",
     "pair_scores",
+    "recode",
     "residual_gains",
     "temper",
 ]

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
+from tanager.model.cpt_counts import CptCounts
 from tanager.model.layout import Layout, grouped_codes, wide_codes
-from tanager.model.maximum_likelihood import class_log_prior, count_rows, counts_of_cpts
+from tanager.model.maximum_likelihood import log_prior
 from tanager.model.network import Network
 from tanager.model.tempering import best_temperature, can_temper, log_losses, temper
 
@@ -50,6 +50,13 @@ class Counted:
     prior_rows: list[tuple[float, float]]  # what coarser frequencies count for, of each CPT
     classes: FloatArray  # float64[C]
 
+    @classmethod
+    def of(cls, counts: CptCounts) -> Counted:
+        """Counts of a layout that has one candidate for each feature; weights that are no counts are scaled."""
+        layout, in_rows = counts.layout, counts.n_counted / counts.of_class.sum()
+        cpts = [layout.cpt(counts.cells, i) * in_rows for i in range(layout.parent_sets.n_features)]
+        return cls(layout, cpts, [best_prior_rows(each) for each in cpts], counts.of_class * in_rows)
+
     def smoothed(self, factor: float = 1.0) -> list[Smoothed]:
         """All CPTs, pulled to coarser frequencies by a multiple of what is best for each."""
         return [
@@ -71,34 +78,23 @@ class Counted:
     def network(self, log_cpts: Sequence[FloatArray]) -> Network:
         """The network with these logarithms in its CPTs."""
         arena = np.concatenate([log_cpt.ravel() for log_cpt in log_cpts])
-        prior = class_log_prior(np.arange(len(self.classes)), self.classes, len(self.classes), 1.0)
+        prior = log_prior(self.classes, 1.0)
         return Network.from_arena(self.layout, arena, prior, np.arange(len(self.cpts)))
 
 
-def count_rows_of_cpts(layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, n_threads: int = 1) -> Counted:
-    """Count the CPTs of a layout that has one candidate for each feature; weights that are no counts are scaled."""
-    in_rows = weight * (count_rows(weight) / weight.sum())
-    with Crew(n_threads) as crew:
-        counts = counts_of_cpts(layout, codes, y, in_rows, crew)
-    cpts = [layout.cpt(counts, i) for i in range(layout.parent_sets.n_features)]
-    classes = np.bincount(y, in_rows, minlength=layout.n_classes).astype(np.float64)
-    return Counted(layout, cpts, [best_prior_rows(each) for each in cpts], classes)
-
-
-def back_off(layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, n_threads: int = 1) -> Network:
+def back_off(counts: CptCounts, codes: IntArray, y: IntArray, weight: FloatArray) -> Network:
     """The network of counts that are smoothed as much as the rows say.
 
     Parameters
     ----------
-    layout : Layout
-        With one candidate for each feature.
+    counts : CptCounts
+        Of all rows, in a layout with one candidate for each feature.
     codes : int array of shape (N, D)
+        All rows, or some of them.
     y : int array of shape (N,)
     weight : float array of shape (N,)
-    n_threads : int
-        Does not change the result.
     """
-    counted = count_rows_of_cpts(layout, codes, y, weight, n_threads)
+    counted = Counted.of(counts)
     judge = _Judge(counted, codes, y, weight)
     trials = cache(lambda place: judge.trial(counted.smoothed(_FACTORS[place])))
     best = _FIRST

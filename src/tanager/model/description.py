@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from tanager._types import FloatArray, IntArray
-from tanager.model.backoff import backed_off, count_rows_of_cpts
+from tanager._types import FloatArray
+from tanager.model.backoff import Counted, backed_off
+from tanager.model.cpt_counts import CptCounts
 from tanager.model.network import Network
 
 
-def describe(network: Network, codes: IntArray, y: IntArray, weight: FloatArray, n_threads: int = 1) -> Network:
+def describe(network: Network, counts: CptCounts) -> Network:
     """The same structure with the probabilities of the data.
 
     Parameters
     ----------
     network : Network
-    codes : int array of shape (N, D)
-    y : int array of shape (N,)
-    weight : float array of shape (N,)
-    n_threads : int
-        Does not change the result.
+    counts : CptCounts
+        Of the rows, in the layout of the network.
 
     Examples
     --------
@@ -34,11 +32,11 @@ def describe(network: Network, codes: IntArray, y: IntArray, weight: FloatArray,
     >>> network.marginals().classes.round(2)
     array([[0.33, 0.33, 0.33]])
     """
-    counted = count_rows_of_cpts(network.layout, codes, y, weight, n_threads)
+    counted = Counted.of(counts)
     return counted.network([np.log(each.values) for each in counted.smoothed()])
 
 
-def edge_information(network: Network, codes: IntArray, y: IntArray, weight: FloatArray) -> FloatArray:
+def edge_information(network: Network, counts: CptCounts) -> FloatArray:
     """How much more probable its parents make the value of each feature, given the class, in nats a row, float64[D].
 
     It is the mean of log p(x_i | x_parent, c) - log p(x_i | c), with each row left out of the frequencies in its turn,
@@ -46,15 +44,15 @@ def edge_information(network: Network, codes: IntArray, y: IntArray, weight: Flo
 
     Parameters
     ----------
-    network, codes, y, weight
+    network, counts
         As in `describe`.
     """
-    counted = count_rows_of_cpts(network.layout, codes, y, weight)
+    counted = Counted.of(counts)
     information = np.zeros(network.n_features)
-    for i, (counts, with_parent) in enumerate(zip(counted.cpts, counted.smoothed(), strict=True)):
+    for i, (cpt, with_parent) in enumerate(zip(counted.cpts, counted.smoothed(), strict=True)):
         if network.parents[i] >= 0:
-            alone = np.broadcast_to(backed_off(counts.sum(axis=0, keepdims=True)).left_out, counts.shape)
-            is_seen = counts > 0
+            alone = np.broadcast_to(backed_off(cpt.sum(axis=0, keepdims=True)).left_out, cpt.shape)
+            is_seen = cpt > 0
             ratio = np.log(with_parent.left_out[is_seen] / alone[is_seen])
-            information[i] = (counts[is_seen] * ratio).sum() / counts.sum()
+            information[i] = (cpt[is_seen] * ratio).sum() / cpt.sum()
     return information

@@ -13,7 +13,12 @@ from tanager.model.layout import Layout, check_bytes, grouped_codes, wide_codes
 
 def class_log_prior(y: IntArray, weight: FloatArray, n_classes: int, smoothing: float) -> FloatArray:
     """Log of the smoothed class frequencies, float64[C]."""
-    counts = np.bincount(y, weights=weight, minlength=n_classes) + smoothing
+    return log_prior(np.bincount(y, weights=weight, minlength=n_classes).astype(np.float64), smoothing)
+
+
+def log_prior(of_class: FloatArray, smoothing: float) -> FloatArray:
+    """Log of the smoothed class frequencies, float64[C], from the counts of the classes."""
+    counts = of_class + smoothing
     return np.log(counts / counts.sum())
 
 
@@ -31,16 +36,27 @@ def cpt_log_frequencies(
     smoothing : float
         Added to every count.
     """
-    arena = counts_of_cpts(layout, codes, y, weight, crew or Crew()) + smoothing
+    return log_frequencies(layout, counts_of_cpts(layout, codes, y, weight, crew or Crew()), smoothing)
+
+
+def log_frequencies(layout: Layout, counts: FloatArray, smoothing: float) -> FloatArray:
+    """Log of the smoothed relative frequencies of every candidate's CPT, from an arena of counts."""
+    arena = counts + smoothing
     for e in range(layout.parent_sets.n_candidates):
         cpt = layout.cpt(arena, e)
         cpt /= cpt.sum(axis=1, keepdims=True)
     return np.log(arena, out=arena)
 
 
-def counts_of_cpts(layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, crew: Crew) -> FloatArray:
-    """Weights of the rows summed in every cell of every candidate's CPT, as an arena of float64."""
-    counts = np.zeros(layout.size)
+def counts_of_cpts(
+    layout: Layout, codes: IntArray, y: IntArray, weight: FloatArray, crew: Crew, counts: FloatArray | None = None
+) -> FloatArray:
+    """Weights of the rows summed in every cell of every candidate's CPT, as an arena of float64.
+
+    They are added to ``counts`` if these are given.
+    """
+    if counts is None:
+        counts = np.zeros(layout.size)
     if layout.groups is None:
         codes = wide_codes(codes, layout.pairs, layout.cpts.cards, crew)
     else:

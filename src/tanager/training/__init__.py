@@ -3,12 +3,13 @@
 from tanager.training.history import History, ParentPath
 from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
-from tanager.training.problem import Problem, make_problem
+from tanager.training.problem import MOST_EPOCH_ROWS, Problem, StoredProblem, make_problem
 from tanager.training.settings import TrainingSettings
-from tanager.training.state import Start, TrainState, initial_state, keep_structure, structure_of
+from tanager.training.state import Start, TrainState, initial_state, keep_structure, recode_state, structure_of
 from tanager.training.step import Schedule, StepInfo, Stepper
 
 __all__ = [
+    "MOST_EPOCH_ROWS",
     "History",
     "Noise",
     "ParentPath",
@@ -17,12 +18,14 @@ __all__ = [
     "Start",
     "StepInfo",
     "Stepper",
+    "StoredProblem",
     "TrainState",
     "TrainingDivergedError",
     "TrainingSettings",
     "initial_state",
     "keep_structure",
     "make_problem",
+    "recode_state",
     "structure_of",
     "train",
 ]

@@ -65,11 +65,16 @@ def train(
     uniform = DropoutStream(noise, layout.parent_sets.n_features) if has_dropout else None
     if state.epoch == 0:
         state.path.record(0, settings.epochs, structure_of(state, layout))
-    stepper = Stepper(state, layout, problem, loss, settings, hooks, n_threads)
+    stepper: Stepper | None = None
     while state.epoch < settings.epochs:
         schedule = Schedule(float(rates[state.epoch]), float(taus[state.epoch]))
-        rows = problem.epoch_rows(noise, state.epoch)
-        info = _run_epoch(state, stepper, rows.reshape(-1, problem.batch_size), gumbel, uniform, schedule)
+        infos = []
+        for window, rows in problem.windows(noise, state.epoch):
+            if stepper is None or window is not problem:
+                stepper = Stepper(state, layout, window, loss, settings, hooks, n_threads)
+            batches = rows.reshape(-1, window.batch_size)
+            infos.append((len(batches), _run_epoch(state, stepper, batches, gumbel, uniform, schedule)))
+        info = _mean_info(infos)
         if not math.isfinite(info.loss):
             raise TrainingDivergedError(
                 f"the loss is {info.loss} in epoch {state.epoch + 1}: lower learning_rate, lam or gamma, or check "
@@ -84,6 +89,15 @@ def train(
         if on_epoch is not None and on_epoch(state):
             break
     return state
+
+
+def _mean_info(infos: list[tuple[int, StepInfo]]) -> StepInfo:
+    """Mean over the steps of several windows."""
+    n_steps = sum(number for number, _ in infos)
+    return StepInfo(
+        sum(number / n_steps * info.loss for number, info in infos),
+        sum(number / n_steps * info.error for number, info in infos),
+    )
 
 
 def _run_epoch(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,12 @@ from tanager.model import count_rows
 from tanager.training.noise import Noise
 
 _MOST_MERGED_STEPS = 50
+
+MOST_EPOCH_ROWS = 10_000_000
+"""Rows of an epoch, at most, where they are read from files: several epochs then make one pass."""
+
+_WINDOW_STREAM = 1 << 32  # positions of the shuffles within windows, beyond those of epochs
+_SHUFFLED_ROWS = 4096  # that are read as they follow each other
 
 
 @dataclass(frozen=True)
@@ -47,10 +55,50 @@ class Problem:
             return np.tile(np.arange(len(self.y)), self.n_steps)
         return noise.permutation(epoch, len(self.y))[: self.n_steps * self.batch_size]
 
+    def windows(self, noise: Noise, epoch: int) -> Iterator[tuple[Problem, NDArray[np.int64]]]:
+        """Rows in memory, of which one part after the other is trained on in an epoch, and those of its batches."""
+        yield self, self.epoch_rows(noise, epoch)
+
     @property
     def is_full_batch(self) -> bool:
         """Whether each step sees all rows."""
         return self.batch_size >= len(self.y)
+
+
+@dataclass(frozen=True)
+class StoredProblem(Problem):
+    """Rows in files, cut into mini-batches. ``codes``, ``y`` and ``weight`` are a sample of them.
+
+    Short runs of rows are read in random order until a window is full, and then shuffled among each other. Each window
+    is read while the one before is trained on.
+
+    Attributes
+    ----------
+    store : RowStore
+    window_rows : int
+        Rows of a window, at most.
+    """
+
+    store: Any = None
+    window_rows: int = 1 << 17
+
+    def windows(self, noise: Noise, epoch: int) -> Iterator[tuple[Problem, NDArray[np.int64]]]:
+        """Windows of shuffled rows, an epoch's share of a pass."""
+        n_rows, per_run = self.store.n_rows, min(_SHUFFLED_ROWS, self.window_rows)
+        n_runs, n_parts = -(-n_rows // per_run), -(-n_rows // MOST_EPOCH_ROWS)
+        run, part = divmod(epoch, n_parts)
+        order = np.array_split(noise.permutation(run, n_runs), n_parts)[part].tolist()
+        per_window = max(1, self.window_rows // per_run)
+        spans = [
+            [(k * per_run, min((k + 1) * per_run, n_rows)) for k in order[lo : lo + per_window]]
+            for lo in range(0, len(order), per_window)
+        ]
+        for number, block in enumerate(self.store.read_ahead(spans)):
+            size = min(self.batch_size, len(block.y))
+            rows = noise.permutation(_WINDOW_STREAM + (epoch << 20) + number, len(block.y))
+            weight = None if block.weight is None else block.weight.astype(np.float32)
+            n_steps = len(rows) // size
+            yield Problem(block.codes, block.y, weight, n_steps, size, self.n_counted), rows[: n_steps * size]
 
 
 def make_problem(

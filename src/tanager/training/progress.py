@@ -39,3 +39,26 @@ class ProgressBar:
             f"{left} s left " + ("\n" if is_last else "")
         )
         self._stream.flush()
+
+
+class RowProgress:
+    """Rewrites one line with the rows that are done, of how many if that is known, and the time left."""
+
+    def __init__(self, what: str, n_rows: int | None, stream: TextIO | None = None) -> None:
+        self._what, self._n_rows, self._stream = what, n_rows, stream or sys.stderr
+        self._start = self._last = time.perf_counter()
+        self._n_done = 0
+
+    def __call__(self, n_rows: int) -> None:
+        """So many more rows are done."""
+        self._n_done += n_rows
+        now = time.perf_counter()
+        is_last = self._n_done == self._n_rows
+        if now - self._last < 0.1 and not is_last:
+            return
+        self._last = now
+        of_all = "" if self._n_rows is None else f" of {self._n_rows:,}"
+        rate = self._n_done / max(now - self._start, 1e-9)
+        left = "" if self._n_rows is None else f", {(self._n_rows - self._n_done) / max(rate, 1e-9):.0f} s left"
+        self._stream.write(f"\r{self._what}: {self._n_done:,}{of_all} rows{left} " + ("\n" if is_last else ""))
+        self._stream.flush()

@@ -51,6 +51,10 @@ class TrainingSettings:
         epochs, rate = max(1, self.epochs // 2), self.learning_rate * _REFIT_RATE
         return replace(self, epochs=epochs, learning_rate=rate, samples_forests=False)
 
+    def for_more_rows(self) -> TrainingSettings:
+        """Settings of one pass over rows that come after training, at the learning rate of a refit."""
+        return replace(self, epochs=1, learning_rate=self.learning_rate * _REFIT_RATE, samples_forests=False)
+
     def for_naive_bayes(self, ridge: float) -> TrainingSettings:
         """Settings of the run that trains the naive Bayes classifier to start from, with a ridge of its own."""
         kept = tuple(each for each in self.regularisers if not (each.needs_parents or each.pulls_to_start))

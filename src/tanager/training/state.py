@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager import core
-from tanager._types import FloatArray, Moments
-from tanager.model import Layout, ParentDistribution
+from tanager._types import FloatArray, IntArray, Moments
+from tanager.model import Layout, ParentDistribution, recode
 from tanager.training.history import History, ParentPath
 from tanager.training.noise import Noise
 from tanager.training.regularisers import FeatureCpts
@@ -103,6 +104,23 @@ def keep_structure(state: TrainState, chosen: NDArray[np.int64]) -> None:
     state.phi.square[:] = 0.0
     state.epoch = 0
     state.path.is_closed = True
+
+
+def recode_state(state: TrainState, layout: Layout, wider: Layout, maps: Sequence[IntArray]) -> TrainState:
+    """The state for CPTs in which values have other codes and there may be more of them.
+
+    A new value starts as rare as the rarest one in its CPT; where it is the parent's, with the mean over the others.
+    """
+    theta, mean, square = (np.zeros(wider.arena_size, np.float32) for _ in range(3))
+    children = np.repeat(layout.cpts.child, np.diff(layout.cpts.ptr)).tolist()
+    for e, child in enumerate(children):
+        old, new = layout.cpt(state.theta.value, e), wider.cpt(theta, e)
+        new[...] = old.min()
+        new[:, maps[child]] = old.mean(axis=0)
+    for old, new in zip(state.theta, (theta, mean, square), strict=True):
+        recode(layout, old, wider, new, maps)
+    core.normalise_cpts(theta, wider.cpts, wider.n_classes)
+    return replace(state.copy(), theta=Moments(theta, mean, square))
 
 
 def structure_of(state: TrainState, layout: Layout) -> ParentDistribution:

@@ -7,7 +7,7 @@ and add to the gradient of phi. It is prepared once for a run and may keep what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,6 +30,16 @@ class FeatureCpts(NamedTuple):
         """CPTs that make no difference between the classes."""
         offset = np.concatenate([[0], np.cumsum(layout.cards * layout.n_classes)]).astype(np.int64)
         return cls(np.zeros(offset[-1], np.float32), offset)
+
+    def recoded(self, maps: Sequence[IntArray], layout: Layout) -> FeatureCpts:
+        """The same where values have other codes; new values are as rare as the rarest."""
+        wider = FeatureCpts.zeros(layout)
+        for i, of_value in enumerate(maps):
+            old = self.value[self.offset[i] : self.offset[i + 1]].reshape(-1, layout.n_classes)
+            new = wider.value[wider.offset[i] : wider.offset[i + 1]].reshape(-1, layout.n_classes)
+            new[...] = old.min(axis=0)
+            new[of_value] = old
+        return wider
 
 
 class Run(NamedTuple):
