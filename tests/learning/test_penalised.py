@@ -101,7 +101,7 @@ def test_noise_asks_for_strong_penalties(seed):
     clf = fit(rng.uniform(size=(500, 3)), rng.integers(0, 2, 500), "none", TUNED)
     assert clf.options_["parameters"].main == 100.0
     probability = clf.predict_proba(rng.uniform(size=(500, 3)))[:, 1]
-    assert np.ptp(probability) < 0.3
+    assert np.ptp(probability) < 0.4
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -178,8 +178,8 @@ def test_features_get_strengths_of_their_own_where_held_out_rows_want_them():
 
 
 def test_given_strengths_are_where_adapting_starts():
-    X, y = rough_and_smooth(1000)
-    plain, own = (fit(X, y, "none", PenalisedLikelihood(10.0, 1.0, adaptive=adaptive)) for adaptive in ("auto", True))
+    X, y = rough_and_smooth()
+    plain, own = (fit(X, y, "none", PenalisedLikelihood(1.0, 1.0, adaptive=adaptive)) for adaptive in ("auto", True))
     spread = [np.ptp(np.log(clf.network_.cpt(0)[0, :, 1] / clf.network_.cpt(0)[0, :, 0])) for clf in (plain, own)]
     assert spread[1] > 1.3 * spread[0]
 

@@ -35,7 +35,7 @@ _ERRORS = 0.5  # standard errors of a difference that do not outweigh a smoother
 _ERRORS_OF_OWN = 1.0  # the same for strengths of single features, which are many
 _STEPS = 100
 _COARSE, _FINE = 12, 32  # groups of values in pairs
-_ROUNDS = 2  # of adapting the strengths of features
+_ROUNDS = 4  # of adapting the strengths of features
 _WEAK = 3.0  # strength up to which fine groups may be better
 _TO_CHOOSE: dict[str, Any] = {"most_steps": 40, "tolerance": 1e-5}
 

@@ -22,7 +22,8 @@ from tanager.model.layout import Groups, make_groups
 
 # Penalties for a strength of one, in units of the summed loss of rows; they scale with the numbers of values so that a
 # curve costs the same whether it is cut into few bins or many. docs/defaults.md says how they were chosen.
-_STEP, _BEND, _LEVEL = 5.0, 2.0, 0.005  # differences of main effects, of their differences, and the effects themselves
+_STEP, _BEND, _LEVEL = 0.3, 20.0, 0.005  # differences of main effects, of their differences, and the effects themselves
+_PAIR_STEP = 5.0  # differences of neighbouring cells of pairs
 _CATEGORY = 0.3  # main effects of values without an order
 _STANDARD_BINS, _STANDARD_CELLS = 32, 144
 _HEAVY, _LOOSE = 0.2, 0.1  # beside a bin with this share of the rows, differences cost this much of the usual
@@ -268,7 +269,8 @@ class Effects:
         is_pair, is_ordered = self._tables[:, 1] >= 0, self._n_ordered[self._tables[:, 0]] > 0
         ratio, fine = card / card_other, card / _STANDARD_BINS
         none = np.zeros(len(card))
-        of_pairs = [np.minimum(_STANDARD_CELLS / (card * card_other), 1.0), _STEP * ratio, _STEP / ratio, none]
+        level = np.minimum(_STANDARD_CELLS / (card * card_other), 1.0)
+        of_pairs = [level, _PAIR_STEP * ratio, _PAIR_STEP / ratio, none]
         of_numbers = [_LEVEL / fine, _STEP * fine, none, _BEND * fine**3]
         of_words = [none + _CATEGORY, none, none, none]
         strengths = np.where(is_pair, pair * np.array(of_pairs), of_mains * np.where(is_ordered, of_numbers, of_words))
