@@ -255,3 +255,14 @@ def test_a_record_in_a_file_that_is_not_understood(fruits, tmp_path):
     clf.save(tmp_path / "model.tanager")
     with pytest.raises(ModelFileError, match=r"a change by hand of 'members.0' is not understood"):
         tanager.load(tmp_path / "model.tanager")
+
+
+def test_the_report_shows_the_record(fruits, tmp_path):
+    pytest.importorskip("plotly")
+    from tanager.report import write_report
+
+    clf = fitted(fruits).edit(SetParent("colour"), who="Ada <b>", why="kinds differ")
+    write_report(clf, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "Changed by hand" in page
+    assert "Ada &lt;b&gt;: extra parent of colour removed (kinds differ)" in page

@@ -18,6 +18,7 @@ def test_the_gallery_is_complete():
         "first_model",
         "images",
         "missing_values",
+        "monotone",
         "own_loss",
         "own_search_space",
     }

@@ -33,9 +33,15 @@ def model_card(
         ("Fitted", ", ".join(filter(None, [_text(metadata, "date"), _version(metadata)]))),
         ("Held out in the fit", _held_out(clf)),
         ("Measured here", _measured(evaluation)),
+        *(("Changed by hand", _edit(edit)) for edit in clf.edits_),
         ("This page", f"written on {today.isoformat()} by tanager {__version__}"),
     ]
     return plain_table((name, text) for name, text in lines if text)
+
+
+def _edit(edit: Mapping[str, str]) -> str:
+    member = f"member {edit['member']}, " if "member" in edit else ""
+    return f"{edit['when'][:10]}, {edit['who']}: {member}{edit['what']} ({edit['why']})"
 
 
 def _text(metadata: Mapping[str, Any], key: str) -> str:
