@@ -273,6 +273,6 @@ def test_splits(counts):
 
 def test_help_names_the_words_and_the_defaults(call):
     shown = " ".join(call("fit", "--help").stdout.replace("│", " ").split())
-    assert "Which features may depend on which: auto, none, random, chow-liu," in shown
+    assert "Which features may depend on which: auto, learned, none, random, chow-liu," in shown
     assert "How to learn the probabilities: auto, ml, gradient, penalised." in shown
     assert shown.count("[default: auto]") == 2
