@@ -120,7 +120,7 @@ METHODS = {
         is_warmed_up=False,
     ),
     "explainable-2": Method(
-        "explainable, 2 bags",
+        "explainable (2 bags)",
         "the same with `outer_bags=2`",
         lambda: _explainable(outer_bags=2),
         needs="interpret",

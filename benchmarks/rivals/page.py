@@ -24,8 +24,8 @@ _INTRODUCTION = """\
 Classifiers with their defaults. Data sets: {n_tables}. Written by `python -m benchmarks.tables` (`TANAGER_DATA` names
 the folder with the data). Results with tuned options are in [beyond-results.md](beyond-results.md), times of single
 operations in [benchmarks.md](benchmarks.md). The defaults of `TANClassifier` and `TANEnsembleClassifier` were developed
-on rows of the tables of KEEL, from australian on ([defaults.md](defaults.md)): these prove nothing for other data
-sets."""
+on training rows of the tables of KEEL, from australian on, and of wine, breast_cancer, digits, car, krkopt, waveform,
+satimage, letter and adult ([defaults.md](defaults.md)): these prove little for other data sets."""
 
 _PROTOCOL = f"""\
 ## How it was measured

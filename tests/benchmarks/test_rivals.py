@@ -295,7 +295,7 @@ class TestPage:
         text = (tmp_path / "page.md").read_text()
         assert "**This page is incomplete: there are no results for 34 of 36 data sets: breast_cancer (" in text
         others = "TAN ensemble, Chow-Liu, pyAgrum, logistic, boosting, LightGBM, CatBoost, A2DE, ALR, explainable"
-        assert f"wine: {others}, explainable, 2 bags, additive.**" in text
+        assert f"wine: {others}, explainable (2 bags), additive.**" in text
         assert "**Failed: naive Bayes on wine: KeyError: 'a'.**" in text
 
     def test_the_picture_is_the_same_for_the_same_ranks(self, outcomes, tmp_path):
