@@ -99,28 +99,39 @@ decltype(auto) with_effect_lanes(Index lanes, Function&& function) {
     return with_lanes(static_cast<int>(lanes), function);
 }
 
-// From the scores of rows to probabilities, with the weighted negative log-probability of their classes.
+// From the scores of rows, at most a block, to probabilities, with the weighted negative log-probability of their
+// classes. One thing is done for all rows before the next, so that rows do not wait for each other.
 template <int W>
 void softmax_rows(Index n_rows, Index stride, const Index* y, const float* weight, float* lines, double* losses) {
+    float highest[block_rows], of_class[block_rows], sums[block_rows];
     for (Index r = 0; r < n_rows; ++r) {
-        float* line = lines + r * stride;
+        const float* line = lines + r * stride;
         auto top = load<W>(line);
         for (Index c = W; c < stride; c += W) {
             const auto value = load<W>(line + c);
             top = value > top ? value : top;
         }
-        const float highest = highest_of<W>(top), of_class = line[y[r]] - highest;
-        Lanes<W> sums{};
-        for (Index c = 0; c < stride; c += W) {
-            float parts[W];
-            for (int k = 0; k < W; ++k) parts[k] = exp_or_zero(line[c + k] - highest);
-            store<W>(line + c, load<W>(parts));
-            sums += load<W>(parts);
-        }
-        const float sum = total<W>(sums), scale = 1.0f / sum;
-        for (Index c = 0; c < stride; c += W) store<W>(line + c, load<W>(line + c) * scale);
-        losses[r] = static_cast<double>(log_of(sum) - of_class) * weight[r];
+        highest[r] = highest_of<W>(top);
+        of_class[r] = line[y[r]];
     }
+    for (Index r = 0; r < n_rows; ++r)
+        for (Index c = 0; c < stride; c += W) {
+            float* line = lines + r * stride + c;
+            float parts[W];
+            for (int k = 0; k < W; ++k) parts[k] = exp_or_zero(line[k] - highest[r]);
+            store<W>(line, load<W>(parts));
+        }
+    for (Index r = 0; r < n_rows; ++r) {
+        Lanes<W> sum{};
+        for (Index c = 0; c < stride; c += W) sum += load<W>(lines + r * stride + c);
+        sums[r] = total<W>(sum);
+    }
+    for (Index r = 0; r < n_rows; ++r) {
+        const float scale = 1.0f / sums[r];
+        for (Index c = 0; c < stride; c += W) store<W>(lines + r * stride + c, load<W>(lines + r * stride + c) * scale);
+    }
+    for (Index r = 0; r < n_rows; ++r)
+        losses[r] = static_cast<double>((log_of(sums[r]) - (of_class[r] - highest[r])) * weight[r]);
 }
 
 // From the scores of the second class over the first to its probabilities, with the same.
