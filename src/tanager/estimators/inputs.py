@@ -285,7 +285,9 @@ def _times(
 
 def count_threads(n_jobs: int | None) -> int:
     """Number of threads for the option ``n_jobs``."""
-    return min(int(effective_n_jobs(n_jobs)), max(cpu_count(), _MOST_THREADS))
+    n_threads = int(effective_n_jobs(n_jobs))
+    # Counting processors reads files, which takes longer than a prediction of one row.
+    return n_threads if n_threads <= _MOST_THREADS else min(n_threads, max(cpu_count(), _MOST_THREADS))
 
 
 def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool) -> Frame:
