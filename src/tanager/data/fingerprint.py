@@ -18,7 +18,9 @@ from tanager.data.columns import Frame
 from tanager.data.encoding import FrameEncoder
 
 N_MARKS = 512
+_ENOUGH = 64 * N_MARKS  # smallest hashes, in which so many different ones are found unless rows repeat very often
 _FEWEST = 8  # rows with small hashes that an estimate requires
+_BLOCK_ROWS = 32768  # that are read column by column while they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +55,7 @@ class Fingerprint:
     @classmethod
     def take(cls, row_hashes: NDArray[np.uint64]) -> Fingerprint:
         """The fingerprint of rows with the given hashes, uint64[N], as of `hash_rows`."""
-        hashes, counts = np.unique(row_hashes, return_counts=True)
-        hashes, counts = hashes[:N_MARKS], counts[:N_MARKS]
+        hashes, counts = _smallest(row_hashes)
         repeated = float(counts[counts > 1].sum() / counts.sum())
         return cls(len(row_hashes), int(hashes[-1]), np.unique(hashes.astype(np.uint16)), repeated)
 
@@ -72,6 +73,16 @@ class Fingerprint:
         return max(0.0, round((found - by_chance) / (1.0 - by_chance), 2))
 
 
+def _smallest(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The smallest distinct hashes, and how many rows have each."""
+    if len(hashes) > _ENOUGH:
+        found, counts = np.unique(np.partition(hashes, _ENOUGH)[:_ENOUGH], return_counts=True)
+        if len(found) > N_MARKS:  # those of the last hash may not all be among them
+            return found[:N_MARKS], counts[:N_MARKS]
+    found, counts = np.unique(hashes, return_counts=True)
+    return found[:N_MARKS], counts[:N_MARKS]
+
+
 def hash_cells(encoder: FrameEncoder, frame: Frame, codes: IntArray) -> NDArray[np.uint64]:
     """A sum of the cells of each row as whole numbers with random weights, uint64[N].
 
@@ -84,15 +95,21 @@ def hash_cells(encoder: FrameEncoder, frame: Frame, codes: IntArray) -> NDArray[
         Their codes, of which those of categories are taken.
     """
     weights = np.random.default_rng(0).integers(0, 2**64, (codes.shape[1],), dtype=np.uint64)
+    readers = [
+        number_reader(levels, frame.label(i)) if isinstance(column, NumericColumn) else None
+        for i, (column, levels) in enumerate(zip(encoder.columns, frame.levels, strict=True))
+    ]
     total: NDArray[np.uint64] = np.zeros(len(codes), np.uint64)
-    for i, column in enumerate(encoder.columns):
-        if isinstance(column, NumericColumn):
-            numbers = number_reader(frame.levels[i], frame.label(i))(frame.columns[i]).astype(np.float64)
-            numbers += 0.0  # minus zero becomes zero
-            cells = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
-        else:
-            cells = codes[:, i].astype(np.uint64) + np.uint64(1)
-        total += cells * weights[i]
+    for start in range(0, len(codes), _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        for i, read in enumerate(readers):
+            if read is None:
+                cells = codes[rows, i].astype(np.uint64) + np.uint64(1)
+            else:
+                numbers = read(frame.columns[i][rows]).astype(np.float64) + 0.0  # minus zero becomes zero
+                np.copyto(numbers, np.nan, where=np.isnan(numbers))
+                cells = numbers.view(np.uint64)
+            total[rows] += cells * weights[i]
     return total
 
 

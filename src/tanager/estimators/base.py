@@ -182,8 +182,8 @@ class TANBase(
             "n_features_in_": len(encoded.encoder.columns),
             **learned,
         }
-        if encoded.fingerprint is not None:
-            found["fingerprint_"] = encoded.fingerprint
+        if encoded.take_fingerprint is not None:
+            found["fingerprint_"] = encoded.take_fingerprint()
         if encoded.feature_names is not None:
             found["feature_names_in_"] = encoded.feature_names
         options = {name: value for name, value in vars(self).items() if name not in _OF_ONE_FIT}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -50,7 +51,7 @@ class Encoded(NamedTuple):
     encoder: FrameEncoder
     feature_names: NDArray[Any] | None  # only if X has column names that are all text
     target_name: str
-    fingerprint: Fingerprint | None = None  # of the rows
+    take_fingerprint: Callable[[], Fingerprint] | None = None  # of the rows
 
 
 class GivenRows(NamedTuple):
@@ -198,7 +199,7 @@ class TrainingData:
         numbers, weight, own, factors = self._numbers, self._weight, self._sample_weight, self._factors
         encoder = self._fit_encoder(binning, weight)
         codes, classes = encoder.encode(self._frame, n_threads=self._n_threads), self._classes
-        hashes, y_codes = hash_cells(encoder, self._frame, codes)[self._is_used], numbers.astype(np.int64)
+        all_codes, y_codes = codes, numbers.astype(np.int64)
         if own is not None:
             # Classes that only rows without weight have are left out.
             present, y_codes = np.unique(numbers[self._is_used], return_inverse=True)
@@ -208,8 +209,13 @@ class TrainingData:
             weight = weight[self._is_used]
         cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(self._is_number)
         rows = Rows(codes, y_codes.astype(np.int64, copy=False), weight, cards, len(classes), n_ordered)
-        names, fingerprint = (self._feature_names, self._target_name), Fingerprint.take(hash_rows(hashes, rows.y))
-        return Encoded(rows, own, factors, classes, encoder, *names, fingerprint)
+
+        @cache  # members of an ensemble share it
+        def take_fingerprint() -> Fingerprint:
+            return Fingerprint.take(hash_rows(hash_cells(encoder, self._frame, all_codes)[self._is_used], rows.y))
+
+        names = (self._feature_names, self._target_name)
+        return Encoded(rows, own, factors, classes, encoder, *names, take_fingerprint)
 
     def _fit_encoder(
         self, binning: str, weight: NDArray[np.float64] | None, *, keeps_contents: bool = True

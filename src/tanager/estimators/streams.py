@@ -172,10 +172,13 @@ class StreamData:
         rows = self._context(binning).rows
         names = getattr(self._scratch, "feature_names_in_", None)
         target = name_target(None, self._frame.names)
-        encoder, fingerprint = self._encoder(binning), None
-        if self._has_all_rows:
-            fingerprint = Fingerprint.take(hash_rows(hash_cells(encoder, self._frame, rows.codes), rows.y))
-        return Encoded(rows, self._weight, self._factors, self._classes, encoder, names, target, fingerprint)
+        encoder = self._encoder(binning)
+
+        def take_fingerprint() -> Fingerprint:
+            return Fingerprint.take(hash_rows(hash_cells(encoder, self._frame, rows.codes), rows.y))
+
+        take = take_fingerprint if self._has_all_rows else None
+        return Encoded(rows, self._weight, self._factors, self._classes, encoder, names, target, take)
 
     def context(self, *, is_fine: bool) -> Context:
         """The sample, with all rows behind it; always the same for the same bins."""

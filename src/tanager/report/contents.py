@@ -25,15 +25,11 @@ _MOST_CONFUSIONS = 50
 
 @dataclass
 class Contents:
-    """What goes into the page: data of the charts, texts by name, and names of sections.
-
-    Sections are templates in ``assets``; ``parts`` are those templates that a section includes.
-    """
+    """What goes into the page: data of the charts, texts by name, and names of sections, which are templates."""
 
     data: dict[str, Any]
     texts: dict[str, str] = field(default_factory=dict)
     sections: list[str] = field(default_factory=list)
-    parts: set[str] = field(default_factory=set)
 
 
 def make_contents(
@@ -117,8 +113,9 @@ def _edges(clf: Classifier, rows: ReportRows | None) -> list[Edge]:
     is_averaged = isinstance(clf, TANEnsembleClassifier) and clf.combine == "probability"
     if not edges or not np.isnan(edges[0].gain) or rows is None or rows.truth is None or is_averaged:
         return edges
-    is_known = rows.truth >= 0
-    return clf.edge_gains(rows.X, clf.classes_[rows.truth]) if is_known.all() else edges
+    if (rows.truth < 0).any() or are_trained_on(rows.share_trained_on(clf)):
+        return edges
+    return clf.edge_gains(rows.X, clf.classes_[rows.truth])
 
 
 def _add_features(contents: Contents, clf: Classifier) -> None:
@@ -141,15 +138,15 @@ def _add_rows(contents: Contents, clf: Classifier, rows: ReportRows, image: tupl
         return
     data["evaluation"] = payload.describe_evaluation(rows.evaluation)
     contents.texts |= {"evaluation_text": summary.evaluation_text(rows.evaluation), "classes": "", "confusions": ""}
+    contents.sections.append("evaluation")
     n_classes = len(clf.classes_)
     if n_classes == 2 and rows.truth is not None and len(set(rows.truth.tolist()) - {-1}) == 2:
         curves = [trace_threshold(rows.probabilities[:, c], rows.truth == c) for c in range(2)]
         data["threshold"] = payload.describe_threshold(curves)
-        contents.parts.add("threshold")
+        contents.sections.append("threshold")
     elif n_classes > 2:
         contents.texts["classes"] = _class_table(data["classes"], rows.evaluation)
         contents.texts["confusions"] = _confusion_table(data["classes"], rows.evaluation)
-    contents.sections.append("evaluation")
 
 
 def _class_table(names: list[str], evaluation: Evaluation) -> str:
@@ -177,7 +174,7 @@ def _confusion_table(names: list[str], evaluation: Evaluation) -> str:
 
 
 def _add_quality(contents: Contents, clf: Classifier, rows: ReportRows) -> None:
-    """What is worth a look in the columns, those with findings first."""
+    """What is worth a look in the columns, and a table of all of them."""
     columns = inspect_columns(clf, rows)
     lines = [
         [

@@ -31,7 +31,6 @@ _SCRIPTS = (
     *("theme", "bars", "whatif", "tables", "network", "path", "features", "examples", "charts", "threshold"),
     *("printing", "main"),
 )
-_PARTS = ("threshold",)  # templates that sections include where there is something to show
 
 
 def write_report(
@@ -118,13 +117,12 @@ def _check_classifier(clf: Any) -> None:
 def _render(clf: Classifier, contents: Contents, title: str | None, plotly: str) -> str:
     from tanager import __version__
 
-    texts = contents.texts | {part: _asset(f"{part}.html") if part in contents.parts else "" for part in _PARTS}
     modules = [*classifier_modules(), *(_asset(f"{name}.js") for name in _SCRIPTS)]
     return _fill(
         "page.html",
         title=html.escape(title or "Tanager report"),
         subtitle=html.escape(describe_model(clf)),
-        sections="\n".join(_fill(f"{name}.html", **texts) for name in contents.sections),
+        sections="\n".join(_fill(f"{name}.html", **contents.texts) for name in contents.sections),
         links="\n".join(f'<a href="#{name}">{_LINKS[name]}</a>' for name in contents.sections),
         footer=f"Written by Tanager {html.escape(__version__)}.",
         style=_asset("report.css"),
@@ -142,6 +140,7 @@ _LINKS = {
     "features": "Features",
     "examples": "Rows",
     "evaluation": "Predictions",
+    "threshold": "Threshold",
     "comparison": "Comparison",
     "quality": "Columns",
     "path": "Search",
