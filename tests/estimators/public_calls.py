@@ -40,7 +40,16 @@ KINDS = {
 
 # scikit-learn's own, or without arguments that could be wrong.
 LEFT_OUT = {
-    *("get_metadata_routing", "get_params", "set_fit_request", "set_score_request", "set_output", "summary", "undo"),
+    *(
+        "get_metadata_routing",
+        "get_params",
+        "set_fit_request",
+        "set_score_request",
+        "set_partial_fit_request",
+        "set_output",
+        "summary",
+        "undo",
+    ),
     *(
         "get_feature_names_out",
         "entropy",
@@ -50,7 +59,10 @@ LEFT_OUT = {
         "from_arena",
         "predict_log_proba",
     ),
-    *("fit_transform",),
+    *(
+        "fit_transform",
+        "TANEnsembleClassifier.plot_structure",
+    ),
 }
 
 
@@ -168,6 +180,9 @@ def classifier_calls(kind):
         ),
         "predict_set": lambda rng: Call(conformal(kind).predict_set, {"X": rows(rng)[0], "coverage": 0.8}),
         "edit": lambda rng: Call(copy.deepcopy(fitted(kind)).edit, edit_of(kind)),
+        "frontier": on("frontier", names=("X", "y"), dials=[0.0, 0.5, 1.0]),
+        "plot_frontier": on("plot_frontier", names=("X", "y"), dials=[0.0, 1.0]),
+        "plot_importance": on("plot_importance", max_bars=3),
         "query": on("query", target=[0, 1], given={2: 0.5}),
         "sample": on("sample", n_samples=3, given={2: 0.5}, random_state=0),
         "score": on("score", names=("X", "y", "sample_weight")),
@@ -177,6 +192,10 @@ def classifier_calls(kind):
     }
     if kind == "TANClassifier":
         calls |= {
+            "partial_fit": lambda rng: Call(
+                CLASSIFIERS[kind]().partial_fit,
+                dict(zip(("X", "y"), rows(rng), strict=True)) | {"classes": np.array(["a", "b", "c"]), "forget": 0.1},
+            ),
             "memory_needed": on("memory_needed", names=("X", "y", "sample_weight")),
             "predict_joint_log_proba": on("predict_joint_log_proba", names=("X",)),
             "plot_cpt": on("plot_cpt", feature=1, label="a", against="b"),
@@ -260,5 +279,9 @@ def public_methods():
     """All public methods, as `MAKERS` names them."""
     for name, kind in KINDS.items():
         for method in dir(kind):
-            if not method.startswith("_") and callable(getattr(kind, method)) and method not in LEFT_OUT:
+            if (
+                not method.startswith("_")
+                and callable(getattr(kind, method))
+                and not {method, f"{name}.{method}"} & LEFT_OUT
+            ):
                 yield f"{name}.{method}"
