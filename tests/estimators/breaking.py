@@ -30,13 +30,13 @@ FOLDER = os.path.dirname(tanager.__file__)
 SHORT = GradientDescent(epochs=2, batch_size=50)
 
 KINDS = {
-    "counts": lambda: TANClassifier("chow-liu", "ml"),
-    "penalised": lambda: TANClassifier("chow-liu", "penalised"),
+    "counts": lambda: TANClassifier("chow-liu", "ml", random_state=0),
+    "penalised": lambda: TANClassifier("chow-liu", "penalised", random_state=0),
     "default": lambda: TANClassifier(random_state=0),
     "search": lambda: TANClassifier("subset", SHORT, random_state=0),
     "projected": lambda: TANClassifier("free", SHORT, random_state=0),
     "k-dependence": lambda: TANClassifier("k-dependence", SHORT, random_state=0),
-    "greedy": lambda: TANClassifier("greedy", "ml"),
+    "greedy": lambda: TANClassifier("greedy", "ml", random_state=0),
     "calibrated": lambda: TANClassifier("none", "ml", calibrate=True, random_state=0),
     "default ensemble": lambda: TANEnsembleClassifier(random_state=0),
     "trees": lambda: TANEnsembleClassifier(DisjointTrees(2), "ml", random_state=0),
