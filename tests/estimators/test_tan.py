@@ -282,6 +282,7 @@ def small_machine(monkeypatch):
     monkeypatch.setattr(layout, "allowed_memory", lambda: 2**26)
 
 
+@pytest.mark.filterwarnings("ignore:column .* has so many values")
 def test_a_fit_that_would_not_fit_in_memory_does_not_start(small_machine):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"c{j}": rng.integers(0, 500, 4000).astype(str) for j in range(6)})

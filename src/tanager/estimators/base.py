@@ -156,11 +156,18 @@ class TANBase(
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
         check_categorical(self.categorical_features)
-        check_class_weight(self.class_weight)
+        if self.class_weight is not None:
+            check_class_weight(self.class_weight)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, above=0)
-        check_knowledge(self)
+        if self._has_knowledge():
+            check_knowledge(self)
         check_random_state(self.random_state)
+
+    def _has_knowledge(self) -> bool:
+        """Whether options say anything about edges, directions, cut points or the order of categories."""
+        options = (self.forbid, self.require, self.monotonic_cst, self.ordinal_features)
+        return isinstance(self.binning, Mapping) or any(option is not None for option in options)
 
     def _warn_of_pooled(self, encoded: Encoded) -> None:
         """Say which columns lost values of their own to a limit that the user did not set."""

@@ -32,16 +32,14 @@ from tanager.learning import (
     Parameters,
     Recipe,
     Rows,
+    Trials,
     able_to_be_monotone,
     able_to_have_edges,
     as_parameters,
     as_structure,
     calibrated,
-    choose,
     ensemble_recipes_for,
-    gain_of_parents,
     held_out_gains,
-    worth_trying,
 )
 from tanager.learning.edges import of_member
 from tanager.learning.limits import Callback
@@ -204,30 +202,19 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         split_seed, seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
         calibrate = self.calibrate if self.combine == "log" else False
 
-        def is_fine(recipe: EnsembleRecipe) -> bool:
-            return as_parameters(recipe.parameters).is_fine
+        def log_joint_of(learned: list[Learned]) -> Any:
+            return average_networks([member.fitted.network for member in learned]).log_joint
 
-        def parts_of(recipe: EnsembleRecipe) -> list[tuple[Context, Rows]]:
-            return data.parts(split_seed, is_fine=is_fine(recipe))
-
-        def learn(recipe: EnsembleRecipe, part: Context) -> Any:
-            return average_networks([member.fitted.network for member in recipe.learn(part, seed)]).log_joint
-
-        recipes = worth_trying(recipes, data.encoded(is_fine=is_fine(next(iter(recipes.values())))).rows)
-        recipes = {name: each.tuned(data.trial_context(is_fine=is_fine(each)), seed) for name, each in recipes.items()}
-        ways: dict[str, Any] = {"calibrate": calibrate, "verbose": self.verbose}
-        choice = choose(recipes, learn, parts_of, has_rows=data.has_validation, is_over=data.is_over, **ways)
-        recipe = recipes[choice.name]
-        encoded, context = data.encoded(is_fine=is_fine(recipe)), data.context(is_fine=is_fine(recipe))
+        trials = Trials(data, seed, split_seed, log_joint_of)
+        recipe, learned, choice, encoded, context = trials.best(recipes, calibrate=calibrate, verbose=self.verbose)
         self._warn_of_pooled(encoded)
-        learned = recipe.learn(context, seed)
         networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
         members = [self._member(encoded, context, *each) for each in zip(learned, networks, strict=True)]
         findings = find(networks, [member.description_ for member in members], encoded.rows)
         parents = None
         if len(findings.edges.child):
             alone = EnsembleRecipe(GivenMembers([naive_bayes(len(encoded.encoder.columns))]), recipe.parameters, False)
-            parents = gain_of_parents(choice, alone, learn, parts_of)
+            parents = trials.gain_of_parents(choice, alone)
         is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
         is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
         if self.combine == "log" and is_measured:

@@ -24,6 +24,7 @@ from tanager.data import (
     hash_rows,
     make_binning,
     refuse_unread,
+    resolve_categorical,
     unique_labels,
 )
 from tanager.data.arrays import are_exact_floats, as_integers, exact_array, object_array
@@ -92,13 +93,19 @@ class TrainingData:
         self._trials = self._limits.for_trials()
         self._frame = read_rows(scratch, X, y, reset=True)
         self._classes, self._numbers = read_classes(y, self._frame.n_rows)
-        self._sample_weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
-        self._factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
+        self._sample_weight, self._is_used, self._factors = None, slice(None), None
+        if sample_weight is not None:
+            self._sample_weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
+        if estimator.class_weight is not None:
+            self._factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
         self._weight = _times(self._sample_weight, self._factors, self._numbers)
         self._validation = None if given is None else _read_given(scratch, given, self._classes, self._factors)
-        self._given = given_values(estimator, self._frame)
-        self._is_number = which_are_numbers(estimator, self._frame, self._given)
-        self._known = known_beforehand(estimator, self._frame, self._given, len(self._classes))
+        self._given, self._known = GivenValues(), {}
+        self._is_number = ~resolve_categorical(self._frame, estimator.categorical_features)
+        if self._frame.ordered or estimator._has_knowledge():
+            self._given = given_values(estimator, self._frame)
+            self._is_number = which_are_numbers(estimator, self._frame, self._given)
+            self._known = known_beforehand(estimator, self._frame, self._given, len(self._classes))
         self._feature_names = getattr(scratch, "feature_names_in_", None)
         self._target_name = name_target(y, self._frame.names)
         self._encoded: dict[str, Encoded] = {}
@@ -320,13 +327,16 @@ def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, res
 def name_target(y: Any, columns: list[str] | None) -> str:
     """What the class is called: as y is if it has a name, else "class"; never as a column is."""
     name = getattr(y, "name", None)
+    if columns is None and name is None:
+        return CLASS
     taken = [] if columns is None else columns
     return unique_labels([*taken, name if isinstance(name, str) and name and name not in taken else CLASS])[-1]
 
 
 def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Distinct classes, sorted, and for each row the number of its class."""
-    refuse_unread(y, "y")
+    if not isinstance(y, np.ndarray):
+        refuse_unread(y, "y")
     if np.ma.is_masked(y):
         raise _missing_error()
     classes, numbers = _number_classes(y)

@@ -32,15 +32,13 @@ from tanager.learning import (
     NoParents,
     Parameters,
     Recipe,
-    Rows,
     Structure,
+    Trials,
     able_to_be_monotone,
     able_to_have_edges,
     as_parameters,
     as_structure,
     calibrated,
-    choose,
-    gain_of_parents,
     held_out_gains,
     recipes_for,
     worth_trying,
@@ -297,32 +295,15 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         """Choose a recipe, learn it from all rows, and keep what comes out."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-        def is_fine(recipe: Recipe) -> bool:
-            return as_parameters(recipe.parameters).is_fine
-
-        def parts_of(recipe: Recipe) -> list[tuple[Context, Rows]]:
-            return data.parts(seed + 1, is_fine=is_fine(recipe))
-
-        learned: dict[int, Fitted] = {}
-
-        def learn(recipe: Recipe, part: Context) -> Any:
-            learned[id(recipe)] = recipe.learn(part, seed)
-            return learned[id(recipe)].network.log_joint
-
-        recipes = worth_trying(recipes, data.encoded(is_fine=is_fine(next(iter(recipes.values())))).rows)
-        recipes = {name: each.tuned(data.trial_context(is_fine=is_fine(each)), seed) for name, each in recipes.items()}
+        trials = Trials(data, seed, seed + 1, lambda fitted: fitted.network.log_joint)
         ways: dict[str, Any] = {"calibrate": self.calibrate, "verbose": self.verbose}
-        choice = choose(recipes, learn, parts_of, has_rows=data.has_validation, is_over=data.is_over, **ways)
-        recipe = recipes[choice.name]
-        encoded, context = data.encoded(is_fine=is_fine(recipe)), data.context(is_fine=is_fine(recipe))
+        best = trials.best(recipes, may_keep_trial=limits.callback is None, **ways)
+        recipe, encoded, context, choice = best.recipe, best.encoded, best.context, best.choice
         self._warn_of_pooled(encoded)
-        # With validation rows, a trial has learned from all rows already.
-        fitted = learned.get(id(recipe)) if data.has_validation and limits.callback is None else None
-        fitted = fitted or recipe.learn(context, seed)
-        (network,), temperature = calibrated([fitted.network], choice, self.calibrate)
+        (network,), temperature = calibrated([best.learned.network], choice, self.calibrate)
         parents = None
         if (network.parents >= 0).any():
-            parents = gain_of_parents(choice, Recipe(NoParents(), recipe.parameters), learn, parts_of)
+            parents = trials.gain_of_parents(choice, Recipe(NoParents(), recipe.parameters))
         fixed = Recipe(GivenSpace(network.layout.parent_sets), recipe.parameters)
 
         def gains(edges: Edges) -> Edges:
@@ -331,7 +312,7 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         used = recipe.used(context.n_counted)
         is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
         is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
-        fitted, said = fitted._replace(network=network), choice.to_dict(temperature, parents, limits.notes)
+        fitted, said = best.learned._replace(network=network), choice.to_dict(temperature, parents, limits.notes)
         return self._keep_fitted(encoded, context, fitted, said, used, gains if is_measured else None)
 
     def memory_needed(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:

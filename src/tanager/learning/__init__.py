@@ -1,7 +1,8 @@
 """Learning: structures and parameters as values, recipes of both, the choice among recipes, and ensembles' members."""
 
 from tanager._options import Options
-from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose, gain_of_parents
+from tanager.learning.best_recipe import Trials
+from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose
 from tanager.learning.context import Context, Part, Rows, hold_out
 from tanager.learning.edges import Edges, Findings, held_out_gains
 from tanager.learning.editing import Editable, SetLine, SetParent
@@ -119,6 +120,7 @@ __all__ = [
     "SetParent",
     "Structure",
     "Subset",
+    "Trials",
     "able_to_be_monotone",
     "able_to_have_edges",
     "as_parameters",
@@ -127,7 +129,6 @@ __all__ = [
     "choose",
     "derived_seed",
     "ensemble_recipes_for",
-    "gain_of_parents",
     "held_out_gains",
     "hold_out",
     "recipes_for",

@@ -163,6 +163,9 @@ def make_layout(
     return Layout(parent_sets, cpts, n_classes, n_members, groups)
 
 
+_WORTH_ASKING = 1 << 24  # bytes; asking for limits reads files, which takes longer than a small fit
+
+
 def check_memory(layout: Layout, available: int | None = None) -> None:
     """Raise a MemoryError if training the CPTs would take more memory than this process may have.
 
@@ -185,7 +188,7 @@ def check_memory(layout: Layout, available: int | None = None) -> None:
 def check_bytes(n_bytes: int, what: str, advice: str, available: int | None = None) -> None:
     """Raise a MemoryError that says how much, if something would take more memory than this process may have."""
     if available is None:
-        available = allowed_memory()
+        available = allowed_memory() if n_bytes >= _WORTH_ASKING else None
     if available is not None and n_bytes > available:
         raise MemoryError(f"{what} {_gib(n_bytes)} and there are {_gib(available)}: {advice}")
 

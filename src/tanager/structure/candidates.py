@@ -14,9 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.structure._validation import check_count, check_int_vector, check_max_parents, check_order
 from tanager.structure.forest import topological_order
-from tanager.structure.orderings import Rng, natural_order
+from tanager.structure.orderings import (
+    Rng,
+    check_count,
+    check_int_vector,
+    check_max_parents,
+    check_order,
+    natural_order,
+)
 from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.core import best_forest
-from tanager.structure._validation import check_count, check_int_vector
+from tanager.structure.orderings import check_count, check_int_vector
 from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
 # Larger asymmetries are not rounding but a mistake of the caller.

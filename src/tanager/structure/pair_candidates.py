@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.structure._validation import check_int_vector
-from tanager.structure.orderings import Rng
+from tanager.structure.orderings import Rng, check_int_vector
 from tanager.structure.parent_sets import ParentSets
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.structure._validation import check_int_vector
+from tanager.structure.orderings import check_int_vector
 
 Candidate = int | tuple[int, int]
 """A parent, -1 for none, or a pair of parents."""

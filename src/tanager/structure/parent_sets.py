@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.structure._validation import check_count, check_int_vector, check_order
+from tanager.structure.orderings import check_count, check_int_vector, check_order
 from tanager.structure.pairs import Candidate, check_pairs, extra_parents_of, no_pairs, number_pairs
 
 NO_PARENT = -1

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.structure._validation import check_max_parents, check_order
-from tanager.structure.orderings import Rng
+from tanager.structure.orderings import Rng, check_max_parents, check_order
 from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
 
