@@ -70,3 +70,28 @@ def test_threads_end_with_the_crew():
         crew.run(lambda lo, hi: None, [(0, 1), (1, 2)])
         assert threading.active_count() == before + 2
     assert threading.active_count() == before
+
+
+def test_an_interrupt_while_threads_start_is_what_is_raised(monkeypatch):
+    start, started = threading.Thread.start, []
+
+    def interrupt(self):
+        if len(started) == 1:
+            raise KeyboardInterrupt
+        started.append(self)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupt)
+    with pytest.raises(KeyboardInterrupt), Crew(4) as crew:
+        crew.run(lambda lo, hi: None, crew.split(8))
+    assert not started[0].is_alive()
+
+
+@pytest.mark.parametrize("n_threads", [0, -1, 1.5, True, "2", None, float("nan")])
+def test_wrong_numbers_of_threads(n_threads):
+    with pytest.raises(ValueError, match="n_threads must be a whole number of at least 1"):
+        Crew(n_threads)
+
+
+def test_very_many_threads_are_not_started():
+    assert Crew(2**62).n_threads == Crew(10**6).n_threads <= 4096

@@ -48,7 +48,8 @@ class Crew:
         for _ in self._threads:
             self._tasks.put(None)
         for thread in self._threads:
-            thread.join()
+            if thread.is_alive():  # an interrupt may have come before it was started
+                thread.join()
         self._threads = []
 
     def split(self, n_items: int) -> list[tuple[int, int]]:
