@@ -53,6 +53,12 @@ _ENCODING: Options = {
     "max_bins": None,
     "max_categories": None,
     "missing": "value",
+    "ordinal_features": None,
+    "class_weight": None,
+    "forbid": None,
+    "require": None,
+    "monotonic_cst": None,
+    "time_limit": None,
     "calibrate": False,
 }
 
@@ -169,6 +175,7 @@ def _descent(dataset: str, changes: Options) -> GradientDescent:
         smoothness=0.0,
         ridge=0.0,
         size_penalty=0.0,
+        early_stopping=None,
         regularisers=(),
     )
     return usual.set_params(**changes)

@@ -150,7 +150,7 @@ def test_every_preset_fits(iris, monkeypatch, name):
     if isinstance(preset.parameters, GradientDescent):
         assert used == preset.used(len(y))
     else:
-        strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs")}
+        strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs", "max_groups", "adaptive")}
         assert used == preset.set_params(parameters=preset.parameters.set_params(**strengths))
     assert clf.score(X, y) > 0.9
     # The options say all: who gives them, or the preset itself, gets the same.

@@ -74,7 +74,7 @@ def describe(error: BaseException) -> str:
 
 
 def visible(text: str) -> str:
-    """Text in which characters that would act on a terminal are shown as Python writes them.
+    r"""Text in which characters that would act on a terminal are shown as Python writes them.
 
     >>> visible("a\x1b[2Jb\u202e")
     'a\\x1b[2Jb\\u202e'

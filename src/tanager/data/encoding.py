@@ -281,7 +281,7 @@ class FrameEncoder:
         >>> frame = as_frame(np.array([["red", 1.5], ["blue", 2.5], ["red", 3.5]], dtype=object))
         >>> encoder = FrameEncoder.fit(frame, frame.is_categorical, None, QuantileBinning(max_bins=3))
         >>> encoder.decode(np.array([[1, 0], [0, 1]]))
-        [array(['red', 'blue'], dtype=object), array(['< 2', '2 to 3'], dtype=object)]
+        [array(['red', 'blue'], dtype=object), array(['1.5', '2.5'], dtype=object)]
         """
         array = self._check_codes(codes)
         return [decode_column(column, array[:, i], bins) for i, column in enumerate(self.columns)]

@@ -78,7 +78,7 @@ class FileSource:
     >>> path = Path(tempfile.mkdtemp()) / "rows.parquet"
     >>> pyarrow.parquet.write_table(rows, path)
     >>> clf = TANClassifier("none", "ml").fit(FileSource(path, target="kind"))
-    >>> clf.predict([[1.5], [3.5]]).tolist()
+    >>> clf.predict(pyarrow.table({"size": [1.5, 3.5]})).tolist()
     ['a', 'b']
     """
 

@@ -90,9 +90,10 @@ def network_tables(clf: TANClassifier, target: str = "class") -> NetworkTables:
     Examples
     --------
     >>> import numpy as np
-    >>> from tanager import TANClassifier
+    >>> from tanager import Counts, TANClassifier
     >>> X = np.array([["red", 1], ["blue", 1], ["red", 2], ["blue", 2]], dtype=object)
-    >>> clf = TANClassifier("none", parameters="ml", categorical_features=[0, 1]).fit(X, ["no", "no", "yes", "yes"])
+    >>> clf = TANClassifier("none", Counts(smoothing=1.0), categorical_features=[0, 1])
+    >>> clf = clf.fit(X, ["no", "no", "yes", "yes"])
     >>> tables = network_tables(clf)
     >>> [(variable.name, variable.states) for variable in (tables.target, *tables.features)]
     [('class', ('no', 'yes')), ('x0', ('blue', 'red')), ('x1', ('1', '2'))]
