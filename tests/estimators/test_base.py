@@ -191,10 +191,7 @@ def test_every_point_of_a_grid_can_be_set():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"depth": 3},
-            "TANClassifier has no option 'depth'; there are 'binning', .* 'structure', 'time_limit', 'verbose'",
-        ),
+        ({"depth": 3}, "TANClassifier has no option 'depth'; there are 'binning', .*, 'time_limit', 'verbose'"),
         ({"structur": "none"}, "TANClassifier has no option 'structur'; did you mean 'structure'?"),
         ({"structure__max_parent": 3}, "Subset has no option 'max_parent'; did you mean 'max_parents'?"),
         ({"parameters__loss__gama": 3.0}, "Hybrid has no option 'gama'; did you mean 'gamma'?"),
