@@ -29,7 +29,7 @@ from tanager.data import (
 )
 from tanager.data.arrays import are_exact_floats, as_integers, exact_array, object_array
 from tanager.estimators.knowledge import directions_of, edge_rules, given_values, which_are_numbers
-from tanager.estimators.weights import class_factors, read_weights
+from tanager.estimators.weights import class_factors, class_weighted, read_weights
 from tanager.learning import Context, Limits, Part, Rows, hold_out
 from tanager.model.queries import CLASS
 
@@ -98,7 +98,9 @@ class TrainingData:
             self._sample_weight, self._is_used = read_weights(sample_weight, self._frame.n_rows)
         if estimator.class_weight is not None:
             self._factors = class_factors(estimator.class_weight, self._classes, self._numbers, self._sample_weight)
-        self._weight = _times(self._sample_weight, self._factors, self._numbers)
+        self._weight = self._sample_weight
+        if self._factors is not None:
+            self._weight = class_weighted(self._sample_weight, self._factors, self._numbers)
         self._validation = None if given is None else _read_given(scratch, given, self._classes, self._factors)
         self._given, self._known = GivenValues(), {}
         self._is_number = ~resolve_categorical(self._frame, estimator.categorical_features)
@@ -255,7 +257,7 @@ def _read_given(
         raise type(error)(f"X_val: {error}") from error
     numbers = read_known_classes(given.y, frame.n_rows, classes, "y_val")
     weight, _ = read_weights(given.sample_weight, frame.n_rows, "sample_weight_val")
-    return frame, numbers, _times(weight, factors, numbers)
+    return frame, numbers, class_weighted(weight, factors, numbers)
 
 
 def known_beforehand(estimator: Any, frame: Frame, given: GivenValues, n_classes: int) -> dict[str, Any]:
@@ -285,15 +287,6 @@ def most_categories(estimator: Any, *, is_fine: bool) -> int | None:
         return _FINE_CATEGORIES if is_fine else _COARSE_CATEGORIES
     most: int | None = estimator.max_categories
     return most
-
-
-def _times(
-    weight: NDArray[np.float64] | None, factors: NDArray[np.float64] | None, numbers: NDArray[Any]
-) -> NDArray[np.float64] | None:
-    """Weights of rows times those of their classes."""
-    if factors is None:
-        return weight
-    return factors[numbers] if weight is None else weight * factors[numbers]
 
 
 def count_threads(n_jobs: int | None) -> int:

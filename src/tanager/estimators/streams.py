@@ -50,7 +50,7 @@ from tanager.estimators.inputs import (
     read_rows,
 )
 from tanager.estimators.knowledge import given_values, which_are_numbers
-from tanager.estimators.weights import class_factors, read_weights
+from tanager.estimators.weights import class_factors, class_weighted, read_weights
 from tanager.learning import Context, Limits, Rows, hold_out
 from tanager.learning.populations import StoredRows, Watch
 from tanager.training.progress import RowProgress
@@ -218,7 +218,7 @@ class StreamData:
             encoder, overview = self._encoder(binning), self._overview
             is_number = cast(FrameSummary, overview.summary).is_number
             codes = encoder.encode(self._frame, n_threads=self._n_threads)
-            weight = _weighted(self._weight, self._numbers, self._factors)
+            weight = class_weighted(self._weight, self._factors, self._numbers)
             cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(is_number)
             rows = Rows(codes, self._numbers, weight, cards, len(self._classes), n_ordered)
             population = StoredRows(lambda: self._store(binning), self._memory, self._n_counted, self._watch)
@@ -369,7 +369,7 @@ class StreamData:
             numbers[present] = [place[label] for label in read.labels[present].tolist()]
         y = numbers[used]
         own = None if read.weight is None else read.weight[read.is_used]
-        weight = _weighted(own, y, self._factors)
+        weight = class_weighted(own, self._factors, y)
         store.append(codes, y, np.ones(len(y)) if weight is None else weight)
 
     def _work_folder(self) -> Path:
@@ -417,14 +417,6 @@ def _sample_rows(memory: int, n_columns: int) -> int:
 def is_source(X: Any) -> bool:
     """Whether X is a source of pieces rather than rows; a frame may have a column of that name."""
     return callable(getattr(type(X), "pieces", None))
-
-
-def _weighted(
-    weight: NDArray[np.float64] | None, y: NDArray[np.int64], factors: NDArray[np.float64] | None
-) -> NDArray[np.float64] | None:
-    if factors is None:
-        return weight
-    return factors[y] if weight is None else weight * factors[y]
 
 
 def _check_size(read: Read | None, n_rows: int, before: int) -> None:

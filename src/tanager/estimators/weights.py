@@ -99,3 +99,12 @@ def _check_known(class_weight: Mapping[Any, float], classes: NDArray[Any]) -> No
             raise ValueError(
                 f"class_weight names the class {label!r}, which y does not have; {suggest(str(label), map(str, known))}"
             )
+
+
+def class_weighted(
+    weight: NDArray[np.float64] | None, factors: NDArray[np.float64] | None, numbers: NDArray[Any]
+) -> NDArray[np.float64] | None:
+    """Weights of rows times those of their classes."""
+    if factors is None:
+        return weight
+    return factors[numbers] if weight is None else weight * factors[numbers]
