@@ -480,3 +480,17 @@ def test_an_encoder_can_be_pickled_and_its_arrays_are_read_only():
     copy = pickle.loads(pickle.dumps(encoder))
     assert describe_all(copy) == describe_all(encoder)
     assert np.array_equal(copy.encode(as_frame(X)), encoder.encode(as_frame(X)))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_few_rows_have_the_codes_of_many(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(50, 3)).round(1)
+    encoder = fit(X, [False, False, False])
+    near = np.concatenate([[np.nextafter(cut, -np.inf), cut] for cut in encoder.columns[0].cuts] or [[0.0]])
+    X[: len(near), 0] = near[: len(X)]
+    if seed % 3 == 0:
+        X[0, 1] = np.nan
+    many = encoder.encode(as_frame(X))
+    for start in range(0, 50, 3):
+        np.testing.assert_array_equal(encoder.encode(as_frame(X[start : start + 3])), many[start : start + 3])

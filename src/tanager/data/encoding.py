@@ -55,6 +55,8 @@ _NOTHING_GIVEN = GivenValues()
 # Rows are encoded in blocks that stay in the cache, so that writing a row-major array column by column is cheap.
 _BLOCK_ROWS = 32768
 
+_FEW_ROWS = 4  # that are compared with the cuts of all columns at once: a call for each column would take longer
+
 RowIndex = slice | NDArray[np.intp]
 
 
@@ -233,12 +235,36 @@ class FrameEncoder:
         """
         self.check_columns(frame)
         codes = np.empty((frame.n_rows, frame.n_columns), dtype=code_dtype(int(self.cards.max())))
+        if frame.n_rows <= _FEW_ROWS and self._encode_few(frame.array, codes):
+            return codes
         with Crew(n_threads) as crew:
             if self._is_ready and frame.array is not None and may_hold(frame.array, self.cards):
                 copy_codes(frame.array, self.cards, codes, crew)
             else:
                 self._encode_columns(frame, codes, crew)
         return codes
+
+    def _encode_few(self, array: NDArray[Any] | None, codes: NDArray[Any]) -> bool:
+        """Fill the codes of a few rows of finite numbers, all columns at once; False if they are something else."""
+        cuts = self._padded_cuts
+        if cuts is None or array is None or array.dtype.kind not in "iuf":
+            return False
+        numbers = array.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            return False
+        np.sum(numbers[:, :, None] >= cuts, axis=2, out=codes, dtype=codes.dtype)
+        return True
+
+    @cached_property
+    def _padded_cuts(self) -> NDArray[np.float64] | None:
+        """The cuts of all columns, followed by infinity, float64[D, most cuts]; None if a column holds categories."""
+        columns = [column for column in self.columns if isinstance(column, NumericColumn)]
+        if len(columns) < len(self.columns):
+            return None
+        cuts = np.full((len(columns), max(column.cuts.size for column in columns)), np.inf)
+        for line, column in zip(cuts, columns, strict=True):
+            line[: column.cuts.size] = column.cuts
+        return cuts
 
     def _encode_columns(self, frame: Frame, codes: NDArray[Any], crew: Crew) -> None:
         """Fill the codes of a frame, column by column."""

@@ -134,7 +134,8 @@ class TANBase(
         return self._scores(codes).argmax(axis=1)
 
     def _encode(self, X: Any) -> IntArray:
-        check_is_fitted(self)
+        if not hasattr(self, "encoder_"):
+            check_is_fitted(self)
         return self.encoder_.encode(read_rows(self, X, reset=False), n_threads=self._n_threads())
 
     def _n_threads(self) -> int:
