@@ -199,6 +199,7 @@ def test_too_little_memory_changes_nothing(iris, make, monkeypatch):
     classifier = make(StoppingLoss()).fit(X, y)
     before, probabilities = state_of(classifier), classifier.predict_proba(X)
     monkeypatch.setattr(layout, "allowed_memory", lambda: 1)
+    monkeypatch.setattr(layout, "_WORTH_ASKING", 0)
     with pytest.raises(MemoryError):
         classifier.fit(X[["a", "b"]], y)
     assert_unchanged(classifier, before)

@@ -92,6 +92,7 @@ def test_information_equals_oracle(model):
 
 def test_counts_that_do_not_fit_into_memory_are_refused(monkeypatch):
     monkeypatch.setattr(layout, "allowed_memory", lambda: 2**20)
+    monkeypatch.setattr(layout, "_WORTH_ASKING", 0)
     codes, y, cards = np.zeros((3, 2), np.int32), np.array([0, 1, 2]), np.array([300, 400])
     with pytest.raises(MemoryError, match=r"counts of one pair .* lower max_bins or max_categories"):
         conditional_mutual_information(codes, y, np.ones(3), cards)
