@@ -90,8 +90,11 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
     combine : {"log", "probability"}, default="log"
         Average log-probabilities, which makes the prediction one sum of lines of CPTs (those of the same pair of
         features add up to one), or average probabilities.
-    categorical_features, ordinal_features, binning, max_bins, max_categories, missing, class_weight, forbid, require,
-    monotonic_cst, calibrate, time_limit, random_state, n_jobs, verbose
+    categorical_features, ordinal_features, binning, max_bins, max_categories, missing
+        How columns are read, as in `TANClassifier`.
+    class_weight, forbid, require, monotonic_cst
+        What is known beforehand, as in `TANClassifier`.
+    calibrate, time_limit, random_state, n_jobs, verbose
         As in `TANClassifier`. With separate training, ``n_jobs`` members are trained at the same time.
 
     Attributes
