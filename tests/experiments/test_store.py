@@ -115,12 +115,34 @@ def test_results_of_another_version_are_left_out(path):
         assert store.records() == []
 
 
+def test_several_processes_make_one_store(tmp_path):
+    """All begin at the same moment, in a file that is not there yet; repeated, since few of them meet."""
+    program = """
+import os, sys, time
+from pathlib import Path
+from tanager.experiments.store import Store
+for number in range(30):
+    begin, pids = time.time() + 0.01, []
+    for _ in range(4):
+        pids.append(os.fork())
+        if pids[-1] == 0:
+            while time.time() < begin:
+                pass
+            Store(Path(sys.argv[1]) / f"{number}.sqlite").close()
+            os._exit(0)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
+"""
+    script = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.slow
 def test_writers_share_a_store_and_lose_nothing_when_killed(path, tmp_path):
     report = tmp_path / "reported"
     script = [sys.executable, "-W", "ignore", "-c", CHAOS, str(path), str(report)]
     done = subprocess.run(script, capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout == "[0, 0]\n"
+    assert done.stdout == "[0, 0]\n", done.stderr
     check_whole(path)
     with Store(path) as store:
         stored = [record.spec.key for record in store.records()]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ SCHEMA_VERSION = 1
 
 # Marks the file as ours among SQLite databases: the letters TANR.
 _APPLICATION = 0x54414E52
-_BUSY_SECONDS = 60.0
+_BUSY_SECONDS, _PAUSE_SECONDS = 60.0, 0.01
 _SCHEMA = (
     """CREATE TABLE results (
         key TEXT PRIMARY KEY,
@@ -107,11 +108,23 @@ class Store:
         run = self._connection.execute
         # Before anything is written, so that a foreign file stays unchanged.
         is_new = self._check_version() == 0
-        run("PRAGMA journal_mode = WAL")
+        self._keep_log()
         # A result that was reported as stored survives a power cut, too.
         run("PRAGMA synchronous = FULL")
         if is_new:
             self._make_tables()
+
+    def _keep_log(self) -> None:
+        """Write results to a log first. SQLite does not wait for others with this, so we do."""
+        end = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
 
     def _make_tables(self) -> None:
         run = self._connection.execute
@@ -129,9 +142,11 @@ class Store:
             raise
 
     def _check_version(self) -> int:
-        (application,) = self._connection.execute("PRAGMA application_id").fetchone()
-        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        (n_tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        # One statement, and so one moment: another process may be making the tables.
+        application, version, n_tables = self._connection.execute(
+            "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),"
+            " (SELECT count(*) FROM sqlite_master)"
+        ).fetchone()
         if application != _APPLICATION and (application, version, n_tables) != (0, 0, 0):
             raise StoreError(f"{self.path} is a database of another program, not a tanager store")
         if version > SCHEMA_VERSION:
