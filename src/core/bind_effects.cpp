@@ -102,12 +102,9 @@ class BoundEffects {
         Minimum found;
         {
             nb::gil_scoped_release release;
-            std::vector<double> diagonal(static_cast<std::size_t>(entries.size));
-            effects_->curvature({entries.data, entries.size}, {diagonal.data(), entries.size});
-            const View<const double> curvature{diagonal.data(), entries.size};
-            const auto factors = effects_->factors(curvature, held);
+            CurvatureGuess guess(*effects_, held);
             found = tanager::minimise(
-                entries, [&](double* x) { effects_->solve(factors, curvature, x); },
+                entries, guess,
                 [&](View<const double> at, View<double> gradient) { return effects_->loss(at, held, gradient); },
                 most_steps, tolerance,
                 [] {

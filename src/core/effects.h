@@ -122,6 +122,27 @@ class Effects {
     Crew crew_;
 };
 
+// The second derivative of the loss with its penalties, table by table, as the search for the minimum needs it.
+class CurvatureGuess {
+ public:
+    CurvatureGuess(Effects& effects, View<const Penalty> penalties)
+        : effects_(effects), penalties_(penalties), diagonal_(static_cast<std::size_t>(effects.n_entries())) {}
+
+    void take(View<const double> theta) {
+        effects_.curvature(theta, {diagonal_.data(), effects_.n_entries()});
+        factors_ = effects_.factors(curvature(), penalties_);
+    }
+    void solve(double* x) const { effects_.solve(factors_, curvature(), x); }
+
+ private:
+    View<const double> curvature() const { return {diagonal_.data(), effects_.n_entries()}; }
+
+    Effects& effects_;
+    View<const Penalty> penalties_;
+    std::vector<double> diagonal_;
+    std::vector<FactorBlock> factors_;
+};
+
 // How much a table of each pair of columns would add to scores with these residuals, as a matrix [K, K].
 //
 // One Newton step for the table alone, with a ridge: half the sum over cells and classes of (G^2 - H) / (H + ridge),

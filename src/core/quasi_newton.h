@@ -3,8 +3,9 @@
 //   d = -H g,   x <- x + t d,   t = 1, or less until f falls by enough (Armijo)
 //
 // H is the inverse of the second derivative as the last few steps s and changes of the gradient y tell it, on top of a
-// guess that the caller can solve equations with (Nocedal and Wright, Numerical Optimization, algorithm 7.4). Every sum
-// runs in one fixed order, so that results do not depend on the number of threads.
+// guess that the caller can solve equations with (Nocedal and Wright, Numerical Optimization, algorithm 7.4). The guess
+// is made anew now and then, where x has come by then: on the data sets of docs/comparison.md that halves the steps.
+// Every sum runs in one fixed order, so that results do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +32,12 @@ double sum(Index size, Term&& term) {
 // They are kept in single precision, which halves what has to be read and is more than their use as a guess needs.
 // Equations are linear: what solves them for a change of the gradient is the difference of what solves them for the
 // gradients, so that they are solved once a step.
-template <class Solve>
+template <class Guess>
 class InverseCurvature {
  public:
-    // solve(x) replaces x by the solution of equations with the guess.
-    InverseCurvature(View<const double> gradient, Solve& solve, Index most)
+    InverseCurvature(View<const double> gradient, const Guess& guess, Index most)
         : size_(gradient.size),
-          solve_(solve),
+          guess_(guess),
           most_(most),
           steps_(static_cast<std::size_t>(most * size_)),
           changes_(steps_.size()),
@@ -45,7 +45,7 @@ class InverseCurvature {
           products_(static_cast<std::size_t>(most)),
           solved_(gradient.begin(), gradient.end()),
           next_solved_(static_cast<std::size_t>(size_)) {
-        solve_(solved_.data());
+        guess_.solve(solved_.data());
     }
 
     // Take up the step from one point to the next and the change of the gradient.
@@ -54,7 +54,7 @@ class InverseCurvature {
         float* __restrict step = steps_.data() + place * size, * __restrict change = changes_.data() + place * size;
         float* __restrict solved_change = solved_changes_.data() + place * size;
         std::copy_n(gradient_to, size, next_solved_.begin());
-        solve_(next_solved_.data());
+        guess_.solve(next_solved_.data());
         for (Index k = 0; k < size; ++k) {
             step[k] = static_cast<float>(to[k] - from[k]);
             change[k] = static_cast<float>(gradient_to[k] - gradient_from[k]);
@@ -67,6 +67,22 @@ class InverseCurvature {
         scale_ = product / square;
         products_[place] = product;
         ++n_learned_;
+    }
+
+    // Solve again for all that is remembered, after the guess has changed.
+    void renew(const double* gradient) {
+        std::copy_n(gradient, size_, solved_.begin());
+        guess_.solve(solved_.data());
+        for (Index p = std::max(n_learned_ - most_, Index{0}); p < n_learned_; ++p) {
+            const float* change = changes_.data() + p % most_ * size_;
+            float* solved_change = solved_changes_.data() + p % most_ * size_;
+            std::copy_n(change, size_, next_solved_.begin());
+            guess_.solve(next_solved_.data());
+            for (Index k = 0; k < size_; ++k) solved_change[k] = static_cast<float>(next_solved_[k]);
+            const double square =
+                sum(size_, [&](Index k) { return static_cast<double>(change[k]) * solved_change[k]; });
+            scale_ = products_[p % most_] / square;  // the last one stays
+        }
     }
 
     // d = -H g
@@ -98,7 +114,7 @@ class InverseCurvature {
 
  private:
     Index size_;
-    Solve& solve_;
+    const Guess& guess_;
     Index most_, n_learned_ = 0;
     double scale_ = 1.0;
     std::vector<float> steps_, changes_, solved_changes_;  // [most, size], in turn
@@ -112,17 +128,21 @@ struct Minimum {
     bool is_reached;  // the last step lowered the value by less than the tolerance
 };
 
-// Minimise from x on. loss(x, gradient) returns the value and fills the gradient; solve(x) solves equations with a
-// matrix that is about the second derivative; check() is called before each step and may throw.
-template <class Loss, class Solve, class Check>
-Minimum minimise(View<double> x, Solve&& solve, Loss&& loss, Index most_steps, double tolerance, Check&& check) {
+// Minimise from x on. loss(x, gradient) returns the value and fills the gradient; guess.take(x) looks at the second
+// derivative at x, and guess.solve(v) solves equations with about that matrix in place; check() is called before each
+// step and may throw.
+template <class Loss, class Guess, class Check>
+Minimum minimise(View<double> x, Guess& guess, Loss&& loss, Index most_steps, double tolerance, Check&& check) {
     constexpr Index memory = 6;
+    constexpr Index first_renewal = 4, times_later = 3;  // the guess is renewed after 4, 12, 36, ... steps
     constexpr int most_trials = 20;
     constexpr double enough = 1e-4;
     const auto size = static_cast<std::size_t>(x.size);
     std::vector<double> gradient(size), direction(size), next(size), next_gradient(size);
     double value = loss(View<const double>{x.data, x.size}, View<double>{gradient.data(), x.size});
-    InverseCurvature inverse(View<const double>{gradient.data(), x.size}, solve, memory);
+    guess.take(View<const double>{x.data, x.size});
+    InverseCurvature inverse(View<const double>{gradient.data(), x.size}, guess, memory);
+    Index next_renewal = first_renewal;
     for (Index n = 0; n < most_steps; ++n) {
         check();
         inverse.direct(gradient.data(), direction.data());
@@ -144,6 +164,11 @@ Minimum minimise(View<double> x, Solve&& solve, Loss&& loss, Index most_steps, d
         gradient.swap(next_gradient);
         value = found;
         if (is_reached) return {value, n + 1, true};
+        if (n + 1 == next_renewal) {
+            guess.take(View<const double>{x.data, x.size});
+            inverse.renew(gradient.data());
+            next_renewal *= times_later;
+        }
     }
     return {value, most_steps, false};
 }

@@ -31,13 +31,14 @@ _N_PARTS = 3
 _MOST_ROWS = 10_000  # that strengths are chosen on
 _PRIOR_ROWS = 10.0  # that a feature's frequencies alone count for beside those given its parent
 _FIRST = 3.0  # the strength that is tried first
+_FLAT = 0.01  # share of the loss that stronger penalties must save, or weaker ones are tried, too
 _ERRORS = 0.5  # standard errors of a difference that do not outweigh a smoother model
 _ERRORS_OF_OWN = 1.0  # the same for strengths of single features, which are many
-_STEPS = 100
+_STEPS = 60
 _COARSE, _FINE = 12, 32  # groups of values in pairs
 _ROUNDS = 4  # of adapting the strengths of features
 _WEAK = 3.0  # strength up to which fine groups may be better
-_TO_CHOOSE: dict[str, Any] = {"most_steps": 40, "tolerance": 1e-5}
+_TO_CHOOSE: dict[str, Any] = {"most_steps": 28, "tolerance": 1e-5}
 
 
 class _Fold:
@@ -59,7 +60,7 @@ class _Fold:
     def main_losses(self, strength: float) -> FloatArray:
         """Log-losses of the held-out rows with main effects alone."""
         if strength not in self._found:
-            start = self._found[next(reversed(self._found))][0] if self._found else None
+            start = self._found[_nearest(strength, self._found)][0] if self._found else None
             theta = self._mains.fit(strength, 1.0, start, **_TO_CHOOSE)
             self._found[strength] = theta, self._judge.log_losses(theta)
         return self._found[strength][1]
@@ -78,12 +79,13 @@ class _Fold:
         effects, judge = (
             self._effects(rows, pairs_of(layouts), max_groups) for rows in (self.context.merged_rows(), self.held)
         )
-        last: list[FloatArray] = []
+        found: dict[float, FloatArray] = {}
 
         def losses(main: float, pair: float) -> FloatArray:
-            start = last[-1] if last else self._found[main][0] if main in self._found else None
-            last[:] = [effects.fit(self._own[main][0] if is_adaptive else main, pair, start, **_TO_CHOOSE)]
-            return judge.log_losses(last[0])
+            start = self._found[main][0] if main in self._found else None
+            start = found[_nearest(pair, found)] if found else start
+            found[pair] = effects.fit(self._own[main][0] if is_adaptive else main, pair, start, **_TO_CHOOSE)
+            return judge.log_losses(found[pair])
 
         return losses
 
@@ -118,22 +120,23 @@ class _Search:
         own = self._map(lambda fold: fold.own_losses(main), self.folds)
         return smoothest({0: of_all, 1: own}, self._weight, _ERRORS_OF_OWN) == 1
 
-    def best_pairs(self, main: float, max_groups: int) -> tuple[float, float]:
-        """Strengths for main effects and pairs beside each other, where main effects alone have one already."""
+    def best_pairs(self, main: float, max_groups: int, *, is_main_open: bool) -> tuple[float, float, FloatArray]:
+        """Strengths for main effects and pairs beside each other, where main effects alone have one, and the losses."""
         losses = self._with_pairs(max_groups)
         found = self._strengths(lambda strength: losses(main, strength))
         pairs = smoothest(found, self._weight)
-        if main in _STRENGTHS[1:] and not self.is_adaptive:
+        if is_main_open and main in _STRENGTHS[1:] and not self.is_adaptive:
             stronger = _STRENGTHS[_STRENGTHS.index(main) - 1]
-            if self._is_better(losses(stronger, pairs), found[pairs]):
-                return stronger, pairs
-        return main, pairs
+            with_stronger = losses(stronger, pairs)
+            if self._is_better(with_stronger, found[pairs]):
+                return stronger, pairs, with_stronger
+        return main, pairs, found[pairs]
 
-    def best_groups(self, main: float, pairs: float) -> tuple[int, float]:
+    def best_groups(self, main: float, pairs: float, coarse: FloatArray) -> tuple[int, float]:
         """Groups and strength of pairs; fine groups are only tried where the penalty of coarse ones is weak."""
         if pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds):
             return _COARSE, pairs
-        coarse, fine = self._with_pairs(_COARSE)(main, pairs), self._with_pairs(_FINE)
+        fine = self._with_pairs(_FINE)
         found = self._strengths(lambda strength: fine(main, strength), pairs)
         best = smoothest(found, self._weight)
         is_worth_it = smoothest({_COARSE: coarse, _FINE: found[best]}, self._weight) == _FINE
@@ -236,9 +239,9 @@ class PenalisedLikelihood(ParameterOptions):
         if "pairs" not in is_open:
             return cast(Self, chosen.set_params(main=main, adaptive=search.is_adaptive))
         if search.has_pairs:
-            stronger, pairs = search.best_pairs(main, groups)
-            main = stronger if "main" in is_open else main
-            groups, pairs = search.best_groups(main, pairs) if self._is_open("max_groups") else (groups, pairs)
+            main, pairs, losses = search.best_pairs(main, groups, is_main_open="main" in is_open)
+            if self._is_open("max_groups"):
+                groups, pairs = search.best_groups(main, pairs, losses)
         found = {"main": main, "pairs": pairs, "max_groups": groups, "adaptive": search.is_adaptive}
         return cast(Self, chosen.set_params(**found))
 
@@ -299,8 +302,8 @@ def search_strengths(
 ) -> dict[float, FloatArray]:
     """Losses of the rows with some of the strengths, the strongest first.
 
-    From the first one the search goes on to stronger ones as long as the mean loss falls, and if it does not, to weaker
-    ones. ``is_over`` may end it after the first.
+    From the first one the search goes on to stronger ones as long as the mean loss falls, and if it hardly does, to
+    weaker ones. ``is_over`` may end it after the first.
     """
     found: dict[int, FloatArray] = {}
     means: dict[int, float] = {}
@@ -318,9 +321,14 @@ def search_strengths(
             if means[place + step] >= means[place]:
                 break
             place += step
-        if place != start:
+        if means[place] < (1.0 - _FLAT) * means[start]:
             break
     return {_STRENGTHS[place]: found[place] for place in sorted(found)}
+
+
+def _nearest(strength: float, found: Mapping[float, Any]) -> float:
+    """The strength with the nearest logarithm, the first of equals; to start from its effects saves steps."""
+    return min(found, key=lambda other: abs(np.log(other / strength)))
 
 
 def smoothest(losses: Mapping[float, FloatArray], weight: FloatArray, n_errors: float = _ERRORS) -> float:

@@ -33,7 +33,7 @@ _FEWEST_FREE, _LARGEST_CHANGE = 0.1, 10.0  # of a feature's own strength: degree
 _MOST_VALUES = 65_534
 _RESIDUAL_RIDGE = 3.0
 _RESIDUAL_STRENGTH = 1.0
-_RESIDUAL_ROWS = 5000  # enough to rank pairs
+_RESIDUAL_ROWS, _RESIDUAL_STEPS = 5000, 24  # enough to rank pairs
 
 
 def group_values(codes: IntArray, cards: IntArray, n_ordered: IntArray, weight: FloatArray, most: int) -> Groups:
@@ -285,7 +285,7 @@ def residual_gains(
     # Drawn, since the order of rows may have a rhythm: every other row could be of the same class.
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_RESIDUAL_ROWS])
     effects = Effects(codes[rows], y[rows], weight[rows], n_classes, n_ordered, groups, n_threads=crew.n_threads)
-    return effects.pair_gains(effects.fit(_RESIDUAL_STRENGTH, 1.0), crew)
+    return effects.pair_gains(effects.fit(_RESIDUAL_STRENGTH, 1.0, most_steps=_RESIDUAL_STEPS), crew)
 
 
 def _n_ordered_groups(groups: IntArray, n_ordered: int) -> int:
