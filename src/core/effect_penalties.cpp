@@ -38,13 +38,18 @@ void Effects::for_each_edge(const EffectTable& table, const Penalty& penalty, Vi
                 visit(a * table.card_other + b, a * table.card_other + b + 1, strength);
 }
 
-// Call visit(place, step, strength) for each three cells in a row along the first index, a step apart.
+// Call visit(place, step, strength) for each three cells in a row along either index, a step apart.
 template <class Visit>
 void Effects::for_each_bend(const EffectTable& table, const Penalty& penalty, Visit&& visit) const {
-    const auto& edges = edges_[table.column];
+    const auto& along = edges_[table.column];
     for (Index a = 0; a + 2 < table.card; ++a)
-        if (const double strength = penalty.bend * edges[a] * edges[a + 1]; strength > 0.0)
+        if (const double strength = penalty.bend_along * along[a] * along[a + 1]; strength > 0.0)
             for (Index b = 0; b < table.card_other; ++b) visit(a * table.card_other + b, table.card_other, strength);
+    if (table.other < 0) return;
+    const auto& across = edges_[table.other];
+    for (Index b = 0; b + 2 < table.card_other; ++b)
+        if (const double strength = penalty.bend_across * across[b] * across[b + 1]; strength > 0.0)
+            for (Index a = 0; a < table.card; ++a) visit(a * table.card_other + b, 1, strength);
 }
 
 // Half the penalty's quadratic form; its gradient, by which theta gives the form, is added.
@@ -103,10 +108,11 @@ void Effects::add_penalty_curvature(View<const Penalty> penalties, View<double> 
 // all at once would take longer than reading the rows does; that takes a fifth more steps or so.
 Index Effects::band_of(Index t, const Penalty& penalty) const {
     const EffectTable& table = tables_[t];
-    const Index along = penalty.bend > 0.0 ? 2 : Index{penalty.along > 0.0};
+    const Index along = penalty.bend_along > 0.0 ? 2 : Index{penalty.along > 0.0};
     if (table.other < 0) return along;
-    const bool is_slow = table.n_cells() * table.card_other > 2 * n_rows();
-    return std::max(is_slow ? 0 : along * table.card_other, Index{penalty.across > 0.0});
+    const Index across = penalty.bend_across > 0.0 ? 2 : Index{penalty.across > 0.0};
+    const bool is_slow = along * table.n_cells() * table.card_other > 2 * n_rows();
+    return std::max(is_slow ? 0 : along * table.card_other, across);
 }
 
 std::vector<FactorBlock> Effects::factors(View<const double> curvature, View<const Penalty> penalties) {

@@ -32,9 +32,9 @@ struct EffectTable {
 
 // Strengths of the penalties of one table.
 struct Penalty {
-    double ridge;          // on squares of entries
-    double along, across;  // on squares of differences along the first and along the second index
-    double bend;           // on squares of differences of differences along the first
+    double ridge;                    // on squares of entries
+    double along, across;            // on squares of differences along the first and along the second index
+    double bend_along, bend_across;  // on squares of differences of differences
 };
 
 // Tables of one shape whose second derivatives are factorised and solved with side by side, each in lanes of its own.

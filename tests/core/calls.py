@@ -153,7 +153,7 @@ def of_effects(method, writes):
         n_rows, n_classes, size = len(made["y"]), made["n_classes"], found.n_entries
         choices = {
             "theta": rng.normal(size=size),
-            "penalties": rng.uniform(0.0, 2.0, (len(made["tables"]), 4)),
+            "penalties": rng.uniform(0.0, 2.0, (len(made["tables"]), 5)),
             "gradient": np.zeros(size),
             "out": np.zeros((n_rows, n_classes) if method == "probabilities" else size),
             "most_steps": 5,

@@ -55,9 +55,9 @@ def effects_of(problem, n_threads=1):
 
 
 def random_penalties(problem, seed=0):
-    """Strengths of ridge, along, across and bend of each table; some are nothing."""
+    """Strengths of ridge, along, across and both bends of each table; some are nothing."""
     rng = np.random.default_rng(seed)
-    return rng.uniform(0.1, 3.0, (len(problem.tables), 4)) * (rng.random((len(problem.tables), 4)) < 0.7)
+    return rng.uniform(0.1, 3.0, (len(problem.tables), 5)) * (rng.random((len(problem.tables), 5)) < 0.7)
 
 
 def random_theta(problem, seed=0, spread=1.0):
@@ -91,23 +91,23 @@ def test_loss_and_gradient_equal_the_oracle(problem, seed):
 
 @pytest.mark.parametrize("n_classes", CLASSES)
 @pytest.mark.parametrize("tables", [[(0, -1), (1, -1)], [(0, -1), (1, -1), (0, 1), (1, 0)]], ids=["mains", "pairs"])
-@pytest.mark.parametrize("penalty", range(4), ids=["ridge", "along", "across", "bend"])
+@pytest.mark.parametrize("penalty", range(5), ids=["ridge", "along", "across", "bend along", "bend across"])
 def test_each_penalty_alone_equals_the_oracle(n_classes, tables, penalty):
     problem = make_problem([5, 4], tables, n_classes, 20, seed=n_classes)
     problem = problem._replace(weight=np.zeros(20))
-    theta, penalties = random_theta(problem), np.zeros((len(tables), 4))
+    theta, penalties = random_theta(problem), np.zeros((len(tables), 5))
     penalties[:, penalty] = 2.5
     found, gradient = loss_of(effects_of(problem), theta, penalties)
     assert found == pytest.approx(effects_oracle.loss(problem, theta, penalties), rel=1e-12)
     np.testing.assert_allclose(gradient, effects_oracle.gradient(problem, theta, penalties), rtol=1e-12, atol=1e-12)
-    assert (found > 0) == (penalty != 2 or len(tables) > 2)
+    assert (found > 0) == (penalty not in (2, 4) or len(tables) > 2)
 
 
 def test_edges_of_weight_zero_hold_nothing_together():
     problem = make_problem([4], [(0, -1)], 2, 10, seed=0)
     problem = problem._replace(weight=np.zeros(10), edges=[[1.0, 0.0, 2.0]])
     only_the_middle = np.array([0.0, 0.0, 5.0, 5.0, 0.0])  # differs across the edge without weight
-    found, gradient = loss_of(effects_of(problem), only_the_middle, np.array([[0.0, 1.0, 1.0, 1.0]]))
+    found, gradient = loss_of(effects_of(problem), only_the_middle, np.array([[0.0, 1.0, 1.0, 1.0, 1.0]]))
     assert found == 0.0
     assert gradient.tolist() == [0.0] * 5
 
@@ -151,9 +151,9 @@ def test_many_rows_are_summed_without_losing_any(n_classes):
     n_rows = 9000
     problem = make_problem([3, 2], [(0, -1), (0, 1)], n_classes, n_rows, seed=0)
     theta = random_theta(problem)
-    found, gradient = loss_of(effects_of(problem), theta, np.zeros((2, 4)))
+    found, gradient = loss_of(effects_of(problem), theta, np.zeros((2, 5)))
     assert found == pytest.approx(effects_oracle.log_likelihood_loss(problem, theta), rel=1e-6)
-    expected = effects_oracle.gradient(problem, theta, np.zeros((2, 4)))
+    expected = effects_oracle.gradient(problem, theta, np.zeros((2, 5)))
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6 * n_rows)
 
 
@@ -162,7 +162,7 @@ def test_scores_far_apart_have_a_finite_loss(n_classes):
     problem = make_problem([2], [(0, -1)], n_classes, 40, seed=0)
     theta = np.zeros(effects_oracle.n_entries(problem))
     theta[:2] = [3e4, -3e4]
-    found, gradient = loss_of(effects_of(problem), theta, np.zeros((1, 4)))
+    found, gradient = loss_of(effects_of(problem), theta, np.zeros((1, 5)))
     assert np.isfinite(found)
     assert found > 1e4
     assert np.isfinite(gradient).all()
@@ -175,7 +175,7 @@ def test_without_tables_the_bias_learns_the_shares_of_the_classes():
     problem = make_problem([2], [], 3, 50, seed=0)
     theta, probabilities = np.zeros(3), np.empty((50, 3))
     effects = effects_of(problem)
-    effects.minimise(theta, np.zeros((0, 4)), 100, 1e-9)
+    effects.minimise(theta, np.zeros((0, 5)), 100, 1e-9)
     effects.probabilities(theta, probabilities)
     shares = np.bincount(problem.y, problem.weight, minlength=3) / problem.weight.sum()
     np.testing.assert_allclose(probabilities[0], shares, atol=1e-4)
@@ -277,7 +277,7 @@ def test_no_steps_leave_theta_as_it_is():
 def test_a_start_that_is_no_number_ends_the_search(bad):
     problem = make_problem([3], [(0, -1)], 3, 10, seed=0)
     theta = np.full(effects_oracle.n_entries(problem), bad)
-    _, n_steps, _ = effects_of(problem).minimise(theta, np.ones((1, 4)), 50, 1e-5)
+    _, n_steps, _ = effects_of(problem).minimise(theta, np.ones((1, 5)), 50, 1e-5)
     assert n_steps <= 50
 
 
@@ -288,7 +288,7 @@ def test_a_ridge_alone_is_logistic_regression(ridge, cards, n_classes):
     from sklearn.preprocessing import OneHotEncoder
 
     problem = make_problem(cards, [(k, -1) for k in range(len(cards))], n_classes, 150, seed=4)
-    penalties = np.zeros((len(cards), 4))
+    penalties = np.zeros((len(cards), 5))
     penalties[:, 0] = ridge
     theta, found = np.zeros(effects_oracle.n_entries(problem)), np.empty((150, n_classes))
     effects = effects_of(problem)

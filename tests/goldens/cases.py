@@ -119,7 +119,6 @@ _MIXED: dict[str, Callable[[], Any]] = {
     "preset tree": lambda: _of(PRESETS["tree"]),
     "preset tree, calibrated": lambda: _of(PRESETS["tree"], calibrate=True),
     "preset margin": lambda: _of(PRESETS["margin"]),
-    "preset wide margin": lambda: _of(PRESETS["wide margin"]),
     "penalised": lambda: _single("chow-liu", PenalisedLikelihood(3.0, 1.0, max_groups=5)),
     "penalised, mdlp": lambda: _single(ChowLiu("residual"), PenalisedLikelihood(3.0, 10.0), binning="mdlp"),
     "likelihood": lambda: _single(Free(candidates="mixed"), _LIKELIHOOD.set_params(ridge=1.0, **_SEARCH)),

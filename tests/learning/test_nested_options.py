@@ -431,7 +431,7 @@ def test_a_choice_of_recipes_can_be_changed_without_changing_the_presets():
         [list(each) for each in (PRESETS, TREE_PARAMETERS, ENSEMBLE_PRESETS)]
         == before
         == [
-            ["tree", "margin", "wide margin"],
+            ["tree", "margin"],
             ["penalised", "margin", "wide margin"],
             ["trees", "margin", "wide margin"],
         ]

@@ -99,7 +99,7 @@ def test_weights_decide_which_rows_count():
 def test_noise_asks_for_strong_penalties(seed):
     rng = np.random.default_rng(seed)
     clf = fit(rng.uniform(size=(500, 3)), rng.integers(0, 2, 500), "none", TUNED)
-    assert clf.options_["parameters"].main == 100.0
+    assert clf.options_["parameters"].main == 300.0
     probability = clf.predict_proba(rng.uniform(size=(500, 3)))[:, 1]
     assert np.ptp(probability) < 0.4
 
@@ -432,7 +432,7 @@ class TestSmallData:
         assert ensemble.score(X[:, :1], y) > 0.9
 
     def test_constant_columns_change_nothing(self, parameters):
-        X, y = numbers()
+        X, y = numbers(1000)
         constant = np.column_stack([X, np.ones(len(y)), np.full(len(y), np.nan)])
         plain = fit(X, y, [-1, 0, 0, 2], parameters)
         wide = fit(constant, y, [-1, 0, 0, 2, 1, 1], parameters)

@@ -124,14 +124,10 @@ def test_used_recipes_hold_values_in_place_of_words():
 
 
 def test_what_the_presets_are():
-    assert list(PRESETS) == ["tree", "margin", "wide margin"]
+    assert list(PRESETS) == ["tree", "margin"]
     assert PRESETS["tree"] == Recipe(ChowLiu("residual"), PenalisedLikelihood())
-    free = [name for name, recipe in PRESETS.items() if recipe.structure == Free(candidates="mixed")]
-    assert free == ["margin", "wide margin"]
-    assert PRESETS["margin"].parameters.loss == Hybrid(30.0, 5.0)
-    assert PRESETS["wide margin"].parameters.loss == Hybrid(30.0, 20.0)
-    started = [name for name in free if PRESETS[name].parameters.start == NaiveBayesStart(1.0)]
-    assert started == ["margin"]
+    assert PRESETS["margin"].structure == Free(candidates="mixed")
+    assert PRESETS["margin"].parameters.loss == Hybrid(30.0, 20.0)
 
 
 @presets
@@ -140,6 +136,7 @@ def test_every_preset_fits(iris, monkeypatch, name):
     if isinstance(preset.parameters, GradientDescent):
         preset = preset.set_params(parameters__epochs=10)
     monkeypatch.setattr(recipes, "PRESETS", {name: preset})
+    monkeypatch.setattr(recipes, "_MANY_CLASSES", 3)
     X, y = (np.tile(each, (20, *[1] * (each.ndim - 1))) for each in iris)  # margins are for many rows
     clf = TANClassifier(random_state=0, calibrate=False).fit(X, y)
     assert clf.choice_["preset"] == name
@@ -162,11 +159,11 @@ def test_every_preset_fits(iris, monkeypatch, name):
 @pytest.mark.parametrize(
     ("n_rows", "weight", "n_classes", "has_margins"),
     [
-        *((2_500, None, 3, True), (2_499, None, 3, False), (9_000, None, 2, False)),
-        *((1_250, 2.0, 3, True), (2_500, 0.5, 3, True), (1_250, 2.5, 3, False)),
+        *((2_500, None, 10, True), (2_499, None, 10, False), (9_000, None, 9, False)),
+        *((1_250, 2.0, 10, True), (2_500, 0.5, 10, True), (1_250, 2.5, 10, False)),
     ],
 )
-def test_margins_are_tried_with_several_classes_and_many_rows(n_rows, weight, n_classes, has_margins):
+def test_margins_are_tried_with_many_classes_and_many_rows(n_rows, weight, n_classes, has_margins):
     weights = None if weight is None else np.full(n_rows, weight)
     rows = Rows(np.zeros((n_rows, 1), np.uint8), np.arange(n_rows) % n_classes, weights, np.array([1]), n_classes)
     expected = list(PRESETS) if has_margins else ["tree"]

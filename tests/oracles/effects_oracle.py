@@ -71,7 +71,7 @@ def log_likelihood_loss(problem, theta):
 
 def penalty_terms(problem, t, penalty):
     """The squares that a penalty adds up for table t: pairs of a strength and of factors by cell."""
-    ridge, along, across, bend = penalty
+    ridge, along, across, bend_along, bend_across = penalty
     a_column, b_column = problem.tables[t]
     card, card_other, _ = problem.shapes()[t]
     for a in range(card):
@@ -82,8 +82,11 @@ def penalty_terms(problem, t, penalty):
             if b + 1 < card_other:
                 yield across * problem.edges[b_column][b], {(a, b): -1.0, (a, b + 1): 1.0}
             if a + 2 < card:
-                strength = bend * problem.edges[a_column][a] * problem.edges[a_column][a + 1]
+                strength = bend_along * problem.edges[a_column][a] * problem.edges[a_column][a + 1]
                 yield strength, {(a, b): 1.0, (a + 1, b): -2.0, (a + 2, b): 1.0}
+            if b + 2 < card_other:
+                strength = bend_across * problem.edges[b_column][b] * problem.edges[b_column][b + 1]
+                yield strength, {(a, b): 1.0, (a, b + 1): -2.0, (a, b + 2): 1.0}
 
 
 def loss(problem, theta, penalties):

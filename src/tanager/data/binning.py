@@ -41,24 +41,30 @@ class QuantileBinning:
 class FineBinning:
     """Many cuts, half of them at quantiles and half evenly spaced (see `fine_cuts`).
 
-    There are at most about `max_bins` bins, and about twice the root of the number of rows where these are few.
+    There are at most about `max_bins` bins, and about twice the root of the number of rows where these are few. A
+    column of at most `most_values` distinct values, and no more than that root allows, keeps them all: single amounts,
+    years or hours may tell more than their neighbours.
     """
 
     max_bins: int
     n_rows: float | None = None  # where values stand for more rows than there are
+    most_values: int = 0
 
     def __call__(
         self, columns: Sequence[NDArray[Any]], sample_weight: NDArray[np.float64] | None
     ) -> list[NDArray[np.float64]]:
         """Return the cuts of every column."""
-        return [fine_cuts(values, sample_weight, self._most(values, sample_weight)) for values in columns]
+        if not columns:
+            return []
+        most = math.ceil(2 * math.sqrt(self._count_rows(len(columns[0]), sample_weight)))
+        max_bins, most_values = min(self.max_bins, most), min(self.most_values, most)
+        return [fine_cuts(values, sample_weight, max_bins, most_values) for values in columns]
 
-    def _most(self, values: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> int:
-        n_rows = float(len(values)) if self.n_rows is None else self.n_rows
-        if sample_weight is not None and self.n_rows is None:
-            is_count = bool((sample_weight == np.floor(sample_weight)).all())
-            n_rows = float(sample_weight.sum() if is_count else np.count_nonzero(sample_weight))
-        return min(self.max_bins, math.ceil(2 * math.sqrt(n_rows)))
+    def _count_rows(self, n_values: int, sample_weight: NDArray[np.float64] | None) -> float:
+        if self.n_rows is not None or sample_weight is None:
+            return float(n_values) if self.n_rows is None else self.n_rows
+        is_count = bool((sample_weight == np.floor(sample_weight)).all())
+        return float(sample_weight.sum() if is_count else np.count_nonzero(sample_weight))
 
 
 def quantile_cuts(
@@ -107,10 +113,13 @@ def quantile_cuts(
     return midpoints(distinct[gaps], distinct[gaps + 1])
 
 
-def fine_cuts(values: NDArray[Any], sample_weight: NDArray[np.float64] | None, max_bins: int) -> NDArray[np.float64]:
+def fine_cuts(
+    values: NDArray[Any], sample_weight: NDArray[np.float64] | None, max_bins: int, most_values: int = 0
+) -> NDArray[np.float64]:
     """Cut a numeric column into about `max_bins` bins, some of about equal weight and some of equal width.
 
-    With at most `max_bins` distinct values each gets a bin of its own, and so does a value that many rows have.
+    With at most `max_bins` or `most_values` distinct values each gets a bin of its own, and so does a value that many
+    rows have.
 
     Examples
     --------
@@ -122,7 +131,7 @@ def fine_cuts(values: NDArray[Any], sample_weight: NDArray[np.float64] | None, m
     n_gaps = distinct.size - 1
     if n_gaps < 1 or max_bins == 1:
         return np.empty(0)
-    if n_gaps < max_bins:
+    if n_gaps < max(max_bins, most_values):
         return midpoints(distinct[:-1], distinct[1:])
     half = max(max_bins // 2, 2)
     is_heavy = weight * max_bins > 2 * weight.sum()

@@ -168,7 +168,7 @@ BINNINGS = ("auto", "mdlp", "quantile", "fine", "none")
 """Words for ways of cutting; with "none" every number is a category."""
 
 _QUANTILE_BINS = 10  # of a column that is cut at quantiles
-_FINE_BINS = 64
+_FINE_BINS, _FINE_VALUES = 64, 256  # of a column; more values than bins where each of them gets one
 
 
 @dataclass(frozen=True)
@@ -220,6 +220,6 @@ def make_binning(
     if name in ("quantile", "none"):
         return QuantileBinning(_QUANTILE_BINS if max_bins is None else max_bins)
     if name == "fine":
-        return FineBinning(_FINE_BINS if max_bins is None else max_bins, n_rows)
+        return FineBinning(_FINE_BINS, n_rows, _FINE_VALUES) if max_bins is None else FineBinning(max_bins, n_rows)
     mdlp = MDLPBinning(labels, max_bins=max_bins, n_threads=n_threads)
     return MixedBinning(mdlp) if name == "auto" else mdlp

@@ -26,7 +26,7 @@ from tanager.learning.structures import Forest
 from tanager.model import Effects, Groups, Layout, Network, ParentDistribution, can_temper, count_rows, temper
 from tanager.training import History, ParentPath
 
-_STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+_STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 _N_PARTS = 3
 _MOST_ROWS = 10_000  # that strengths are chosen on
 _PRIOR_ROWS = 10.0  # that a feature's frequencies alone count for beside those given its parent

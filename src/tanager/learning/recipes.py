@@ -13,7 +13,7 @@ import numpy as np
 
 from tanager._options import Options, ShortNames
 from tanager.learning.context import RESIDUAL, Context, Rows
-from tanager.learning.parameters import Counts, Fitted, GradientDescent, NaiveBayesStart, Parameters
+from tanager.learning.parameters import Counts, Fitted, GradientDescent, Parameters
 from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.score_searches import AnnealedSearch, GreedySearch
 from tanager.learning.structures import (
@@ -186,27 +186,25 @@ def as_parameters(parameters: Any) -> Parameters:
 
 
 _FREE = Free(candidates="mixed")
-_SEARCH: dict[str, Any] = {"structure_learning_rate": 0.03, "smoothness": 0.03}
 
 PRESETS: Mapping[str, Recipe] = {
     "tree": Recipe(ChowLiu(RESIDUAL), PenalisedLikelihood()),
     "margin": Recipe(
         _FREE,
         GradientDescent(
-            Hybrid(lam=30.0, gamma=5.0), start=NaiveBayesStart(1.0), parent_dropout=0.2, ridge=0.3, **_SEARCH
+            Hybrid(lam=30.0, gamma=20.0), parent_dropout=0.2, structure_learning_rate=0.03, smoothness=0.03
         ),
     ),
-    "wide margin": Recipe(_FREE, GradientDescent(Hybrid(lam=30.0, gamma=20.0), parent_dropout=0.2, **_SEARCH)),
 }
 """Recipes for one tree that are tried where nothing is given; docs/defaults.md has what each is for."""
 
 _FOR_MANY_ROWS = ("margin", "wide margin")
-_MANY_ROWS, _SEVERAL_CLASSES = 2_500, 3
+_MANY_ROWS, _MANY_CLASSES = 2_500, 10
 
 
 def worth_trying(recipes: Mapping[str, RecipeT], rows: Rows) -> dict[str, RecipeT]:
-    """The presets that may be best for some rows: margins only pay off with several classes and many rows."""
-    has_all = rows.n_classes >= _SEVERAL_CLASSES and rows.n_counted >= _MANY_ROWS
+    """The presets that may be best for some rows: margins only pay off with many classes and many rows."""
+    has_all = rows.n_classes >= _MANY_CLASSES and rows.n_counted >= _MANY_ROWS
     return {name: each for name, each in recipes.items() if has_all or name not in _FOR_MANY_ROWS}
 
 

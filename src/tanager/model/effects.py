@@ -23,7 +23,8 @@ from tanager.model.layout import Groups, make_groups
 # Penalties for a strength of one, in units of the summed loss of rows; they scale with the numbers of values so that a
 # curve costs the same whether it is cut into few bins or many. docs/defaults.md says how they were chosen.
 _STEP, _BEND, _LEVEL = 0.3, 20.0, 0.005  # differences of main effects, of their differences, and the effects themselves
-_PAIR_STEP = 5.0  # differences of neighbouring cells of pairs
+_PAIR_STEP, _PAIR_BEND, _PAIR_LEVEL = 2.0, 1.0, 0.3  # the same of pairs of numbers
+_WORD_LEVEL = 1.0  # effects of pairs with values without an order
 _CATEGORY = 0.3  # main effects of values without an order
 _STANDARD_BINS, _STANDARD_CELLS = 32, 144
 _HEAVY, _LOOSE = 0.2, 0.1  # beside a bin with this share of the rows, differences cost this much of the usual
@@ -263,17 +264,19 @@ class Effects:
         return edges[value < cards - 1]
 
     def _penalties(self, main: float | FloatArray, pair: float) -> FloatArray:
-        """Strengths of ridge, differences along both axes, and bends, of each table, float64[T, 4]."""
+        """Strengths of ridge, of differences and of bends along both axes, of each table, float64[T, 5]."""
         of_mains = np.append(np.broadcast_to(main, len(self.groups.cards)), np.ones(len(self.pairs)))
         card, card_other = np.maximum(self._sizes - 1, 1).T
-        is_pair, is_ordered = self._tables[:, 1] >= 0, self._n_ordered[self._tables[:, 0]] > 0
-        ratio, fine = card / card_other, card / _STANDARD_BINS
-        none = np.zeros(len(card))
+        is_pair, is_ordered = self._tables[:, 1] >= 0, self._n_ordered[self._tables] > 0
+        ratio, fine, none = card / card_other, card / _STANDARD_BINS, np.zeros(len(card))
         level = np.minimum(_STANDARD_CELLS / (card * card_other), 1.0)
-        of_pairs = [level, _PAIR_STEP * ratio, _PAIR_STEP / ratio, none]
-        of_numbers = [_LEVEL / fine, _STEP * fine, none, _BEND * fine**3]
-        of_words = [none + _CATEGORY, none, none, none]
-        strengths = np.where(is_pair, pair * np.array(of_pairs), of_mains * np.where(is_ordered, of_numbers, of_words))
+        level *= np.where(is_ordered.all(axis=1), _PAIR_LEVEL, _WORD_LEVEL)
+        bends = [_PAIR_BEND * each**2 / _STANDARD_CELLS for each in (card, card_other)]
+        of_pairs = [level, _PAIR_STEP * ratio, _PAIR_STEP / ratio, bends[0] * ratio, bends[1] / ratio]
+        of_numbers = [_LEVEL / fine, _STEP * fine, none, _BEND * fine**3, none]
+        of_words = [none + _CATEGORY, none, none, none, none]
+        of_features = of_mains * np.where(is_ordered[:, 0], of_numbers, of_words)
+        strengths = np.where(is_pair, pair * np.array(of_pairs), of_features)
         # The difference of two classes has twice the square that their two effects have together.
         return np.ascontiguousarray(strengths.T * (0.5 if self._width == 1 else 1.0))
 
