@@ -1,6 +1,13 @@
-"""Settings of every test: Hypothesis does not time examples, since the first call of a kernel compiles it."""
+"""Settings of every test: Hypothesis does not time examples. A fixture that several packages use."""
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("tanager", deadline=None)
 settings.load_profile("tanager")
+
+
+@pytest.fixture
+def margins_for_three_classes(monkeypatch):
+    """Presets of gradient descent are tried with few classes, too."""
+    monkeypatch.setattr("tanager.learning.recipes._MANY_CLASSES", 3)

@@ -141,7 +141,8 @@ class BoundEffects {
         std::vector<Penalty> penalties;
         for (Index k = 0; k < rows.rows * rows.columns; ++k)
             require(rows.data[k] >= 0.0 && std::isfinite(rows.data[k]), "penalties must not be negative");
-        for (Index t = 0; t < rows.rows; ++t) penalties.push_back({rows(t, 0), rows(t, 1), rows(t, 2), rows(t, 3), rows(t, 4)});
+        for (Index t = 0; t < rows.rows; ++t)
+            penalties.push_back({rows(t, 0), rows(t, 1), rows(t, 2), rows(t, 3), rows(t, 4)});
         return penalties;
     }
 

@@ -5,8 +5,8 @@
 // A table has a cell for each value of one column, or for each pair of values of two. The loss is convex in theta. With
 // two classes only the difference of their scores matters: theta then has one entry a cell, and softmax is a sigmoid.
 //
-// The penalty is a quadratic form, too: for each table a ridge on its entries, and squared differences of neighbouring
-// cells along either axis, each edge with a weight of its own.
+// The penalty is a quadratic form, too: for each table a ridge on its entries, squared differences of neighbouring
+// cells along either axis, each edge with a weight of its own, and squared differences of these differences.
 //
 // Rows are scored in ranges and gradients are summed in ranges of tables, each table in the order of the rows: results
 // have the same bits for any number of threads.

@@ -166,3 +166,15 @@ def test_every_column_is_cut_for_itself():
 def test_bins_are_no_more_than_the_rows(n_rows):
     (cuts,) = FineBinning(64)([np.arange(n_rows) ** 1.5], None)
     assert cuts.size < min(64, n_rows)
+
+
+def test_columns_of_few_distinct_numbers_keep_them_all():
+    rng = np.random.default_rng(0)
+    amounts, many = rng.choice(np.arange(100) ** 2, 5000), rng.choice(np.arange(300) ** 2, 5000)
+    for values, n_bins in ((amounts, 100), (many, None)):
+        (cuts,) = FineBinning(64, most_values=256)([values], None)
+        assert cuts.size + 1 == n_bins if n_bins else cuts.size < 64
+    (few,) = FineBinning(64, most_values=256)([amounts[:900]], None)
+    assert few.size < 64  # 60 bins are all that 900 rows allow
+    (limited,) = FineBinning(64)([amounts], None)
+    assert limited.size < 64

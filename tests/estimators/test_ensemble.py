@@ -197,6 +197,7 @@ def test_a_cover_of_all_pairs_has_every_pair_once(digits):
     assert sorted(pairs) == sorted({(i, j) for j in range(7) for i in range(j)})
 
 
+@pytest.mark.usefixtures("margins_for_three_classes")
 @pytest.mark.parametrize("name", ENSEMBLE_PRESETS)
 def test_every_preset_of_several_trees_fits(monkeypatch, name):
     recipes = members.ensemble_recipes_for("auto", "auto", "auto")

@@ -30,17 +30,11 @@ from tanager._threads import Crew
 from tanager.learning import ENSEMBLE_PRESETS, PRESETS, Context, Recipe, Rows, choose, hold_out
 from tanager.learning import context as context_module
 from tanager.learning import members as members_module
-from tanager.learning import recipes as recipes_module
 from tanager.learning.context import RESIDUAL
 
 QUICK = GradientDescent(epochs=2)
+pytestmark = pytest.mark.usefixtures("margins_for_three_classes")
 SCORES = ["information", "explaining-away", "conditional", "margin", "residual"]
-
-
-@pytest.fixture(autouse=True)
-def margins_for_three_classes(monkeypatch):
-    """Presets of gradient descent are tried on small data, too."""
-    monkeypatch.setattr(recipes_module, "_MANY_CLASSES", 3)
 
 
 def shifted_rows(n_rows=300):

@@ -131,12 +131,12 @@ def test_what_the_presets_are():
 
 
 @presets
+@pytest.mark.usefixtures("margins_for_three_classes")
 def test_every_preset_fits(iris, monkeypatch, name):
     preset = PRESETS[name]
     if isinstance(preset.parameters, GradientDescent):
         preset = preset.set_params(parameters__epochs=10)
     monkeypatch.setattr(recipes, "PRESETS", {name: preset})
-    monkeypatch.setattr(recipes, "_MANY_CLASSES", 3)
     X, y = (np.tile(each, (20, *[1] * (each.ndim - 1))) for each in iris)  # margins are for many rows
     clf = TANClassifier(random_state=0, calibrate=False).fit(X, y)
     assert clf.choice_["preset"] == name

@@ -98,7 +98,8 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         another classifier, gives bins and categories as they are.
     max_bins : int or None, default=None
         Largest number of bins of a numeric column; None is no limit for "mdlp", 10 for "quantile"
-        and 64 for "fine", where bins of single heavy values may come on top.
+        and 64 for "fine", where bins of single heavy values may come on top, and columns of up to 256 distinct numbers
+        keep them all if rows are many.
     max_categories : int, None or "auto", default="auto"
         Largest number of values of a category; the rarest beyond it are pooled into one value. None is no limit; CPTs
         grow with the product of the numbers of values of a feature and its parent. "auto" is 64, or 1,000 where values
