@@ -1,10 +1,22 @@
-// Bindings of counting.h.
+// Bindings of counting.h and backoff.h.
 #include <cmath>
 
+#include "backoff.h"
 #include "border.h"
 #include "counting.h"
 
 namespace tanager {
+
+namespace {
+
+// Counts of CPTs, none of which is negative.
+View<const double> counts_of(nb::handle counts, const Cpts& places) {
+    const auto cells = view<const double>(counts, "counts", places.offset[places.offset.size - 1]);
+    for (const double each : cells) require(each >= 0.0 && std::isfinite(each), "counts must not be negative");
+    return cells;
+}
+
+}  // namespace
 
 void bind_counting(nb::module_& m) {
     m.def(
@@ -61,6 +73,42 @@ void bind_counting(nb::module_& m) {
         },
         nb::arg("lo"), nb::arg("hi"), nb::arg("cpts"), nb::arg("counts"), nb::arg("total"), nb::arg("information"),
         nb::arg("n_classes"));
+    m.def(
+        "best_prior_rows",
+        [](Index lo, Index hi, nb::handle cpts, nb::handle counts, Index n_classes, nb::handle offered,
+           nb::handle prior_rows) {
+            require(n_classes >= 1, "n_classes must be at least 1");
+            const Cpts places = cpts_of(cpts, n_classes);
+            const auto cells = counts_of(counts, places);
+            const auto rows = view<const double>(offered, "offered");
+            require(rows.size >= 1, "offered must not be empty");
+            for (const double each : rows) require(each > 0.0 && std::isfinite(each), "offered must be above 0");
+            const auto out = matrix<double>(prior_rows, "prior_rows", places.parent.size, 2);
+            require_range(lo, hi, places.n_slots());
+            nb::gil_scoped_release release;
+            best_prior_rows(lo, hi, places, cells, n_classes, rows, out);
+        },
+        nb::arg("lo"), nb::arg("hi"), nb::arg("cpts"), nb::arg("counts"), nb::arg("n_classes"), nb::arg("offered"),
+        nb::arg("prior_rows"));
+    m.def(
+        "back_off",
+        [](Index lo, Index hi, nb::handle cpts, nb::handle counts, Index n_classes, nb::handle prior_rows,
+           nb::handle values, nb::handle left_out, nb::handle gains) {
+            require(n_classes >= 1, "n_classes must be at least 1");
+            const Cpts places = cpts_of(cpts, n_classes);
+            const auto cells = counts_of(counts, places);
+            const auto rows = matrix<const double>(prior_rows, "prior_rows", places.parent.size, 2);
+            for (Index k = 0; k < rows.rows * rows.columns; ++k)
+                require(rows.data[k] >= 0.0 && std::isfinite(rows.data[k]), "prior_rows must not be negative");
+            const auto of_cells = view<double>(values, "values", cells.size);
+            const auto without = view<double>(left_out, "left_out", cells.size);
+            const auto of_cpts = view<double>(gains, "gains", places.parent.size);
+            require_range(lo, hi, places.n_slots());
+            nb::gil_scoped_release release;
+            back_off(lo, hi, places, cells, n_classes, rows, of_cells, without, of_cpts);
+        },
+        nb::arg("lo"), nb::arg("hi"), nb::arg("cpts"), nb::arg("counts"), nb::arg("n_classes"), nb::arg("prior_rows"),
+        nb::arg("values"), nb::arg("left_out"), nb::arg("gains"));
 }
 
 }  // namespace tanager

@@ -78,6 +78,29 @@ def count_cpts(rng):
     return Call(core.count_cpts, arguments, {"counts"})
 
 
+def best_prior_rows(rng):
+    model = random_model(rng)
+    arguments = {
+        **random_range(rng, len(model.cards)),
+        "cpts": tuple(model.layout.cpts),
+        "counts": rng.integers(0, 5, model.layout.size).astype(np.float64),
+        "n_classes": model.n_classes,
+        "offered": rng.uniform(0.1, 9.0, 3),
+        "prior_rows": np.zeros((len(model.parent), 2)),
+    }
+    return Call(core.best_prior_rows, arguments, {"prior_rows"})
+
+
+def back_off(rng):
+    made = best_prior_rows(rng).arguments
+    del made["offered"]
+    size, n_candidates = len(made["counts"]), len(made["prior_rows"])
+    outputs = {"values": np.zeros(size), "left_out": np.zeros(size), "gains": np.zeros(n_candidates)}
+    return Call(
+        core.back_off, {**made, "prior_rows": rng.uniform(0.0, 9.0, (n_candidates, 2)), **outputs}, set(outputs)
+    )
+
+
 def pair_information(rng):
     model = random_model(rng)
     n_features = len(model.cards)
@@ -518,7 +541,17 @@ MAKERS: dict[str, Callable[[np.random.Generator], Call]] = {
     **{
         make.__name__: make
         for make in (
-            *(add_terms, anneal, best_forest, candidate_score, complete_most_probably, count_cpts, descends_from),
+            *(
+                add_terms,
+                anneal,
+                back_off,
+                best_forest,
+                best_prior_rows,
+                candidate_score,
+                complete_most_probably,
+                count_cpts,
+                descends_from,
+            ),
             *(draw_completions, empty_log_joint, evaluate_loss, fill_chain_terms, fill_class_joint, fill_marginals),
             *(fill_pair_joint, find_gaps, group_codes, information_of_counts, log_frequencies, marginal_log_joint),
             *(move_scores, multiply_add),

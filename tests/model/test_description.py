@@ -71,7 +71,7 @@ def test_unit_of_weights_is_of_no_matter():
     X, y = load_wine(return_X_y=True)
     clf = TANClassifier("chow-liu", GradientDescent(epochs=2), random_state=0).fit(X, y)
     codes = clf.encoder_.encode(as_frame(X))
-    ones, halves = (describe(clf.network_, count(clf.network_, codes, y, unit)) for unit in (1.0, 0.5))
+    ones, halves = (describe(clf.network_, count(clf.network_, codes, y, unit)).network for unit in (1.0, 0.5))
     np.testing.assert_array_equal(ones.theta, halves.theta)
 
 

@@ -136,3 +136,26 @@ def marginal_log_joint(tables, prior, child, parent, selected, codes):
         for c in range(len(prior)):
             result[n, c] = log_sum_exp(terms[:, c])
     return result
+
+
+def backed_off(counts, of_class, of_parent):
+    """Frequencies of counts [G, R, C], pulled to those given the class and these to those of the values alone."""
+    found = np.zeros_like(counts)
+    n_lines, n_values, _ = counts.shape
+    for g, v, c in np.ndindex(counts.shape):
+        alone = (counts[:, v].sum() + 1) / (counts.sum() + n_values)
+        given_class = (counts[:, v, c].sum() + of_class * alone) / (counts[:, :, c].sum() + of_class)
+        found[g, v, c] = given_class
+        if n_lines > 1:
+            found[g, v, c] = (counts[g, v, c] + of_parent * given_class) / (counts[g, :, c].sum() + of_parent)
+    return found
+
+
+def backed_off_left_out(counts, of_class, of_parent):
+    """The same for a row of each cell that has one, without that row; NaN in other cells."""
+    found = np.full_like(counts, np.nan)
+    for cell in zip(*np.nonzero(counts), strict=True):
+        others = counts.copy()
+        others[cell] -= 1
+        found[cell] = backed_off(others, of_class, of_parent)[cell]
+    return found

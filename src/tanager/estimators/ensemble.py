@@ -15,7 +15,7 @@ from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
 from tanager.estimators.editing import MemberEditingMixin
-from tanager.estimators.findings import edge_widths, find
+from tanager.estimators.findings import edge_widths
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.streams import StreamData, training_data
 from tanager.estimators.tan import TANClassifier
@@ -41,10 +41,10 @@ from tanager.learning import (
     ensemble_recipes_for,
     held_out_gains,
 )
-from tanager.learning.edges import of_member
+from tanager.learning.edges import Findings, of_member, union_of
 from tanager.learning.limits import Callback
 from tanager.learning.members import GivenMembers, Learned
-from tanager.model import LogAverage, Network, average_networks
+from tanager.model import LogAverage, Network, average_networks, mean_contributions
 from tanager.pictures import draw_circle
 from tanager.structure import naive_bayes
 
@@ -213,7 +213,8 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         self._warn_of_pooled(encoded)
         networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
         members = [self._member(encoded, context, *each) for each in zip(learned, networks, strict=True)]
-        findings = find(networks, [member.description_ for member in members], encoded.rows)
+        importances = mean_contributions(networks, encoded.rows.codes, encoded.rows.full_weight())
+        findings = Findings(importances, union_of([member._findings.edges for member in members]))
         parents = None
         if len(findings.edges.child):
             alone = EnsembleRecipe(GivenMembers([naive_bayes(len(encoded.encoder.columns))]), recipe.parameters, False)

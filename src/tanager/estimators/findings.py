@@ -13,8 +13,8 @@ from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.inputs import read_known_classes
 from tanager.learning import Findings, Rows
-from tanager.learning.edges import Edges, describe_edges, gains_on, is_counted
-from tanager.model import Network, mean_contributions
+from tanager.learning.edges import Edges, gains_on, is_counted
+from tanager.model import Network
 from tanager.pictures import draw_importance
 
 _LEAST_GAIN = 5e-5
@@ -158,12 +158,6 @@ class FindingsMixin:
             Edge(labels[child], labels[parent], gain, error, information)
             for child, parent, gain, error, information in zip(*(each.tolist() for each in edges), strict=True)
         ]
-
-
-def find(networks: Sequence[Network], descriptions: Sequence[Network], rows: Rows) -> Findings:
-    """What can be found without held-out rows."""
-    importances = mean_contributions(networks, rows.codes, rows.full_weight())
-    return Findings(importances, describe_edges(networks, descriptions, rows))
 
 
 def edge_widths(edges: Edges) -> FloatArray:

@@ -15,7 +15,6 @@ from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase
 from tanager.estimators.editing import EditingMixin
-from tanager.estimators.findings import find
 from tanager.estimators.increments import IncrementsMixin
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.plotting import PlottingMixin
@@ -26,6 +25,7 @@ from tanager.learning import (
     Context,
     Counts,
     Edges,
+    Findings,
     Fitted,
     GivenSpace,
     Limits,
@@ -39,12 +39,13 @@ from tanager.learning import (
     as_parameters,
     as_structure,
     calibrated,
+    describe_edges,
     held_out_gains,
     recipes_for,
     worth_trying,
 )
 from tanager.learning.limits import Callback
-from tanager.model import Network, ParentDistribution, describe
+from tanager.model import Network, ParentDistribution, describe, mean_contributions
 from tanager.structure import ParentSets
 
 
@@ -395,14 +396,15 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         **more: Any,
     ) -> Self:
         """Take over what was learned, how it was chosen, the recipe as it was used, and what edges add if measured."""
-        rows, description = encoded.rows._replace(weight=encoded.sample_weight), fitted.network
+        rows, counts = encoded.rows._replace(weight=encoded.sample_weight), context.counts(fitted.network.layout)
+        if encoded.class_factors is not None:
+            counts = counts.scaled_by_class(1.0 / encoded.class_factors)
+        description, information = describe(fitted.network, counts)
         is_counted = isinstance(used.parameters, Counts) and not used.parameters.backs_off
-        if not is_counted or self.class_weight is not None:
-            counts = context.counts(fitted.network.layout)
-            if encoded.class_factors is not None:
-                counts = counts.scaled_by_class(1.0 / encoded.class_factors)
-            description = describe(fitted.network, counts)
-        findings = find([fitted.network], [description], rows)
+        if is_counted and self.class_weight is None:
+            description = fitted.network
+        importances = mean_contributions([fitted.network], rows.codes, rows.full_weight())
+        findings = Findings(importances, describe_edges(fitted.network, information))
         if gains is not None:
             findings = findings._replace(edges=gains(findings.edges))
         self._keep(

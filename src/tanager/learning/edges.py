@@ -19,8 +19,9 @@ from tanager.learning.context import Context, Rows, hold_out
 from tanager.learning.members import EnsembleRecipe
 from tanager.learning.parameters import Counts
 from tanager.learning.recipes import Recipe, as_parameters
-from tanager.model import Network, edge_information, log_losses
+from tanager.model import Network
 from tanager.model.queries import class_joints
+from tanager.model.tempering import MOST_LOSS
 
 _ROUNDS = 10  # of fitting the effects of feature and parent in turn; few are left unsettled after so many
 
@@ -68,16 +69,19 @@ def edges_of(networks: Sequence[Network]) -> list[tuple[int, int]]:
     )
 
 
-def describe_edges(networks: Sequence[Network], descriptions: Sequence[Network], rows: Rows) -> Edges:
-    """The edges of networks with the information of each in the data, and gains that are still unknown."""
-    pairs = edges_of(networks)
-    information = dict.fromkeys(pairs, 0.0)
-    for description in descriptions:
-        of_child = edge_information(description, Context(rows).counts(description.layout))
-        for child, parent in edges_of([description]):
-            information[child, parent] = float(of_child[child])
-    ends, unknown = np.array(pairs, np.int64).reshape(-1, 2), np.full(len(pairs), np.nan)
-    return Edges(ends[:, 0], ends[:, 1], unknown, unknown, np.array([information[pair] for pair in pairs]))
+def describe_edges(network: Network, information: FloatArray) -> Edges:
+    """The edges of a network with the information that each child's have, and gains that are still unknown."""
+    child, parent = np.array(edges_of([network]), np.int64).reshape(-1, 2).T
+    unknown = np.full(len(child), np.nan)
+    return Edges(child, parent, unknown, unknown, information[child])
+
+
+def union_of(edges: Sequence[Edges]) -> Edges:
+    """The distinct edges of several networks, with what the last one that has an edge says of it."""
+    known = {pair: each for one in edges for pair, *each in zip(zip(*one[:2], strict=True), *one[2:], strict=True)}
+    ends = np.array(sorted(known), np.int64).reshape(-1, 2)
+    measured = np.array([known[pair] for pair in sorted(known)]).reshape(-1, 3)
+    return Edges(*ends.T, *measured.T)
 
 
 def gains_on(edges: Edges, networks: Sequence[Network], rows: Rows, temperature: float, *, is_counted: bool) -> Edges:
@@ -134,47 +138,62 @@ def of_member(edges: Edges, of_all: Edges) -> Edges:
 def _edge_differences(
     edges: Edges, networks: Sequence[Network], rows: Rows, temperature: float, is_counted: bool
 ) -> FloatArray:
-    """How much the log-loss of each row rises without each edge, float64[E, N]."""
+    """How much the log-loss of each row rises without each edge, float64[E, N].
+
+    Where d is what the scores of a row change by, that is the log of the sum over classes of p e^d, less d of its own.
+    """
     scores = np.mean([network.log_joint(rows.codes) for network in networks], axis=0) / temperature
-    losses = log_losses(scores, rows.y)
-    counted = [_frequencies(network) if is_counted else None for network in networks]
-    differences = np.zeros((len(edges.child), len(losses)))
-    for number, edge in enumerate(zip(edges.child.tolist(), edges.parent.tolist(), strict=True)):
-        changed = scores.copy()
-        for network, frequencies in zip(networks, counted, strict=True):
-            _take_away(changed, network, edge, rows, frequencies, temperature * len(networks))
-        differences[number] = log_losses(changed, rows.y) - losses
+    scores -= np.logaddexp.reduce(scores, axis=1, keepdims=True)
+    losses, probability = -scores[np.arange(len(scores)), rows.y], np.exp(scores)
+    places = {edge: number for number, edge in enumerate(zip(edges.child.tolist(), edges.parent.tolist(), strict=True))}
+    changes: dict[int, list[_Change]] = {number: [] for number in places.values()}
+    for network in networks:
+        frequencies = _frequencies(network) if is_counted else None
+        for child, parents in enumerate(network.extra_parents.tolist()):
+            known = [places[child, parent] for parent in parents if (child, parent) in places]
+            if known:
+                own = None if frequencies is None else frequencies[child]
+                change = _without_parents(network, child, rows, own, temperature * len(networks))
+                for number in known:
+                    changes[number].append(change)
+    differences = np.zeros((len(places), len(losses)))
+    for number, of_edge in changes.items():
+        factors, of_class = probability, np.zeros(len(losses))
+        for change in of_edge:
+            factors = factors * np.exp(change.table)[change.cell]
+            of_class += change.table[change.cell, rows.y]
+        without = losses + np.log(factors.sum(axis=1)) - of_class
+        differences[number] = np.minimum(without, MOST_LOSS) - np.minimum(losses, MOST_LOSS)
     return differences
 
 
-def _take_away(
-    scores: FloatArray,
-    network: Network,
-    edge: tuple[int, int],
-    rows: Rows,
-    frequencies: list[FloatArray] | None,
-    scale: float,
-) -> None:
-    """Replace the term of a child by what it is without its parents, in place, where all of them are known."""
-    child, parent = edge
+class _Change(NamedTuple):
+    """What the scores of rows change by if a feature is without its parents."""
+
+    table: FloatArray  # [cells + 1, C]: by cell of the CPT, and nothing in the last, where a value is unknown
+    cell: IntArray  # [N]: of each row
+
+
+def _without_parents(network: Network, child: int, rows: Rows, frequencies: FloatArray | None, scale: float) -> _Change:
+    """Replace the term of a child by what it is without its parents, where all of them are known."""
     parents = [j for j in network.extra_parents[child].tolist() if j >= 0]
-    if parent not in parents:
-        return
     codes, cards = rows.codes, network.cards
-    is_known = (codes[:, [child, *parents]] < cards[[child, *parents]]).all(axis=1)
-    line: IntArray = np.zeros(int(is_known.sum()), np.int64)
+    line: IntArray = np.zeros(len(codes), np.int64)
+    is_known = codes[:, child] < cards[child]
     for j in parents:
-        groups, own = network.groups_of(j), codes[is_known, j].astype(np.int64)
-        line = line * int(cards[j]) + own if groups is None else groups[own]
-    x = codes[is_known, child].astype(np.int64)
+        groups, own = network.groups_of(j), codes[:, j].astype(np.int64)
+        is_known &= own < cards[j]
+        line = line * int(cards[j]) + own if groups is None else np.append(groups, 0)[own]
     cpt = network.layout.cpt(network.theta, child).astype(np.float64)
+    n_cells = cpt.shape[0] * cpt.shape[1]
+    cell = np.where(is_known, line * cpt.shape[1] + codes[:, child], n_cells)
     if frequencies is None:
-        counts = np.zeros(cpt.shape[:2])
-        np.add.at(counts, (line, x), rows.full_weight()[is_known])
-        alone = _sum_of_effects(cpt, counts)
+        counts: FloatArray = np.bincount(cell, rows.full_weight(), minlength=n_cells + 1)[:-1].astype(np.float64)
+        alone = _sum_of_effects(cpt, counts.reshape(cpt.shape[:2]))
     else:
-        alone = np.broadcast_to(frequencies[child], cpt.shape)
-    scores[is_known] += (alone[line, x] - cpt[line, x]) / scale
+        alone = np.broadcast_to(frequencies, cpt.shape)
+    table = np.concatenate([(alone - cpt).reshape(n_cells, -1) / scale, np.zeros((1, cpt.shape[2]))])
+    return _Change(table, cell)
 
 
 def _frequencies(network: Network) -> list[FloatArray] | None:
@@ -187,10 +206,13 @@ def _frequencies(network: Network) -> list[FloatArray] | None:
 
 def _sum_of_effects(cpt: FloatArray, counts: FloatArray) -> FloatArray:
     """The nearest sum of an effect of the parent and an effect of the child, for each class, [G, R, C]."""
-    weight = counts[:, :, None] + 1e-9  # lines that no row has get a value, too
-    of_parent = np.zeros((len(cpt), 1, cpt.shape[2]))
-    of_child = np.zeros((1, *cpt.shape[1:]))
+    weight = counts + 1e-9  # lines that no row has get a value, too
+    weighted = weight[:, :, None] * cpt
+    of_child_alone, of_parent_alone = weighted.sum(axis=0), weighted.sum(axis=1)
+    of_value, of_line = weight.sum(axis=0)[:, None], weight.sum(axis=1)[:, None]
+    of_parent: FloatArray = np.zeros_like(of_parent_alone)
+    of_child = of_parent
     for _ in range(_ROUNDS):
-        of_child = (weight * (cpt - of_parent)).sum(axis=0, keepdims=True) / weight.sum(axis=0, keepdims=True)
-        of_parent = (weight * (cpt - of_child)).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
-    return of_parent + of_child
+        of_child = (of_child_alone - weight.T @ of_parent) / of_value
+        of_parent = (of_parent_alone - weight @ of_child) / of_line
+    return of_parent[:, None] + of_child

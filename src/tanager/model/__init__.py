@@ -4,7 +4,7 @@ from tanager.model.average import LogAverage, average_networks
 from tanager.model.backoff import back_off
 from tanager.model.blending import blend
 from tanager.model.cpt_counts import CptCounts, all_pairs, recode
-from tanager.model.description import describe, edge_information
+from tanager.model.description import Description, describe
 from tanager.model.effects import Effects, group_values, residual_gains
 from tanager.model.importance import mean_contributions
 from tanager.model.layout import Groups, Layout, check_memory, make_groups, make_layout
@@ -25,6 +25,7 @@ from tanager.model.tempering import best_temperature, can_temper, log_losses, te
 __all__ = [
     "PAIR_SCORES",
     "CptCounts",
+    "Description",
     "Effects",
     "Groups",
     "Layout",
@@ -44,7 +45,6 @@ __all__ = [
     "count_rows",
     "cpt_log_frequencies",
     "describe",
-    "edge_information",
     "group_values",
     "log_frequencies",
     "log_losses",

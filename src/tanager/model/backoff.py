@@ -14,14 +14,14 @@ cells are unknown, and classes are told from some of the features, there is none
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from tanager._types import FloatArray, IntArray
+from tanager import core
+from tanager._types import Cpts, FloatArray, IntArray
 from tanager.model.cpt_counts import CptCounts
 from tanager.model.layout import Layout, grouped_codes, wide_codes
 from tanager.model.maximum_likelihood import log_prior
@@ -35,10 +35,13 @@ _MOST_ROWS = 2_000  # that factor and temperature are chosen on
 
 
 class Smoothed(NamedTuple):
-    """Smoothed frequencies of the values for each line of parents' values and each class."""
+    """Smoothed frequencies in the CPTs of a layout."""
 
-    values: FloatArray  # float64[G, R, C], sums to one along the second axis
+    values: FloatArray  # float64[size], an arena: sums to one along the child's values
     left_out: FloatArray  # the same for a row of each cell, without that row
+    gains: (
+        FloatArray  # float64[E]: how much more probable the parent makes the value of a row that is left out, in nats
+    )
 
 
 @dataclass(frozen=True)
@@ -46,40 +49,44 @@ class Counted:
     """Counts of all CPTs of a fixed structure, in rows."""
 
     layout: Layout
-    cpts: list[FloatArray]  # float64[G, R, C] each
-    prior_rows: list[tuple[float, float]]  # what coarser frequencies count for, of each CPT
+    cells: FloatArray  # float64[size]
+    prior_rows: FloatArray  # float64[E, 2]: what frequencies of values alone and given the class count for, of each CPT
     classes: FloatArray  # float64[C]
 
     @classmethod
     def of(cls, counts: CptCounts) -> Counted:
         """Counts of a layout that has one candidate for each feature; weights that are no counts are scaled."""
         layout, in_rows = counts.layout, counts.n_counted / counts.of_class.sum()
-        cpts = [layout.cpt(counts.cells, i) * in_rows for i in range(layout.parent_sets.n_features)]
-        return cls(layout, cpts, [best_prior_rows(each) for each in cpts], counts.of_class * in_rows)
+        cells, prior_rows = counts.cells * in_rows, np.zeros((len(layout.cpts.parent), 2))
+        core.best_prior_rows(0, *_slots(layout), cells, layout.n_classes, _PRIOR_ROWS, prior_rows)
+        return cls(layout, cells, prior_rows, counts.of_class * in_rows)
 
-    def smoothed(self, factor: float = 1.0) -> list[Smoothed]:
+    def smoothed(self, factor: float = 1.0) -> Smoothed:
         """All CPTs, pulled to coarser frequencies by a multiple of what is best for each."""
-        return [
-            backed_off(counts, (factor * of_class, factor * of_parent))
-            for counts, (of_class, of_parent) in zip(self.cpts, self.prior_rows, strict=True)
-        ]
+        found = Smoothed(np.empty(len(self.cells)), np.empty(len(self.cells)), np.zeros(len(self.prior_rows)))
+        core.back_off(0, *_slots(self.layout), self.cells, self.layout.n_classes, factor * self.prior_rows, *found)
+        return found
 
-    def tempered(self, smoothed: list[Smoothed], temperature: float) -> Network:
+    def tempered(self, smoothed: Smoothed, temperature: float) -> Network:
         """The network whose log-odds between classes are divided by the temperature."""
-        cpts = [np.log(each.values) for each in smoothed]
+        log_cpts = np.log(smoothed.values)
         if temperature == 1.0:
-            return self.network(cpts)
-        classless = [np.log(backed_off(counts.sum(axis=2, keepdims=True)).values) for counts in self.cpts]
-        network = self.network(
-            [alone + (cpt - alone) / temperature for cpt, alone in zip(cpts, classless, strict=True)]
-        )
+            return self.network(log_cpts)
+        n_rows = float(self.classes.sum())
+        counts = CptCounts(self.layout, self.cells, self.classes, round(n_rows), is_whole=True)
+        alone = np.repeat(np.log(Counted.of(counts.without_classes()).smoothed().values), self.layout.n_classes)
+        network = self.network(alone + (log_cpts - alone) / temperature)
         return temper(replace(network, log_prior=network.log_prior / temperature), 1.0)
 
-    def network(self, log_cpts: Sequence[FloatArray]) -> Network:
-        """The network with these logarithms in its CPTs."""
-        arena = np.concatenate([log_cpt.ravel() for log_cpt in log_cpts])
+    def network(self, log_cpts: FloatArray) -> Network:
+        """The network with these logarithms in the arena of its CPTs."""
         prior = log_prior(self.classes, 1.0)
-        return Network.from_arena(self.layout, arena, prior, np.arange(len(self.cpts)))
+        return Network.from_arena(self.layout, log_cpts, prior, np.arange(self.layout.parent_sets.n_features))
+
+
+def _slots(layout: Layout) -> tuple[int, Cpts]:
+    """All slots of a layout and their CPTs, as kernels take them."""
+    return len(layout.cpts.child), layout.cpts
 
 
 def back_off(counts: CptCounts, codes: IntArray, y: IntArray, weight: FloatArray) -> Network:
@@ -104,59 +111,6 @@ def back_off(counts: CptCounts, codes: IntArray, y: IntArray, weight: FloatArray
     return counted.tempered(counted.smoothed(_FACTORS[best]), trials(best).temperature)
 
 
-def backed_off(counts: FloatArray, prior_rows: tuple[float, float] | None = None) -> Smoothed:
-    """Frequencies of the values, pulled to those given the class and these to those of the values alone.
-
-    Parameters
-    ----------
-    counts : float array of shape (G, R, C)
-    prior_rows : (float, float), optional
-        Rows that the frequencies of the values alone and those given the class count for; defaults to the best.
-
-    Examples
-    --------
-    >>> counts = np.array([[[8.0], [2.0]], [[0.0], [0.0]]])
-    >>> backed_off(counts).values.sum(axis=1).ravel()
-    array([1., 1.])
-    """
-    of_class, of_parent = prior_rows or best_prior_rows(counts)
-    given_class = _pulled(counts.sum(axis=0, keepdims=True), _alone(counts), of_class)
-    return given_class if len(counts) == 1 else _pulled(counts, given_class, of_parent)
-
-
-def best_prior_rows(counts: FloatArray) -> tuple[float, float]:
-    """Rows that coarser frequencies count for where rows that are left out are most probable."""
-    alone, whole = _alone(counts), counts.sum(axis=0, keepdims=True)
-    of_class = _best_rows(whole, alone)
-    return of_class, 0.0 if len(counts) == 1 else _best_rows(counts, _pulled(whole, alone, of_class))
-
-
-def _alone(counts: FloatArray) -> Smoothed:
-    """Frequencies of the values whatever parent and class, with one row added for each value."""
-    of_value = counts.sum(axis=(0, 2))[None, :, None]
-    total = of_value.sum() + of_value.size
-    return Smoothed((of_value + 1.0) / total, np.maximum(of_value, 1.0) / max(total - 1.0, 1.0))
-
-
-def _pulled(counts: FloatArray, goal: Smoothed, rows: float) -> Smoothed:
-    """Frequencies along the second axis, pulled to a goal that counts for some rows."""
-    total = counts.sum(axis=1, keepdims=True)
-    left_out = np.maximum(counts - 1.0, 0.0) + rows * goal.left_out
-    return Smoothed((counts + rows * goal.values) / (total + rows), left_out / (np.maximum(total - 1.0, 0.0) + rows))
-
-
-def _best_rows(counts: FloatArray, goal: Smoothed) -> float:
-    """Weight of the goal for which rows that are left out are most probable."""
-    is_seen = counts > 0
-    seen, total = counts[is_seen], np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)[is_seen]
-    of_goal = np.broadcast_to(goal.left_out, counts.shape)[is_seen]
-    others, all_others = np.maximum(seen - 1.0, 0.0), np.maximum(total - 1.0, 0.0)
-    return max(
-        _PRIOR_ROWS.tolist(),
-        key=lambda rows: float((seen * np.log((others + rows * of_goal) / (all_others + rows))).sum()),
-    )
-
-
 class _Trial(NamedTuple):
     log_loss: float
     temperature: float
@@ -170,30 +124,27 @@ class _Judge:
         rows = np.random.default_rng(0).permutation(len(y))[:_MOST_ROWS]
         self._counted, self._codes, self._y, self._weight = counted, codes[rows], y[rows], weight[rows]
         self._is_complete = bool((codes < counted.layout.cards).all())
+        self._places = _places(counted.layout, self._codes, self._y)
 
-    def trial(self, smoothed: list[Smoothed]) -> _Trial:
+    def trial(self, smoothed: Smoothed) -> _Trial:
         """The log-loss at the best temperature."""
         network, y = self._counted.tempered(smoothed, 1.0), self._y
         classes = self._counted.classes
         scores = network.log_joint(self._codes)
-        scores[np.arange(len(y)), y] += np.log(np.maximum(classes, 1.0) / (classes + 1.0))[y]
-        scores[np.arange(len(y)), y] += self._left_out_terms(smoothed)
+        # What a row's log-joint with its own class loses if the row is left out.
+        losses = np.append(np.log(smoothed.left_out / smoothed.values), 0.0)[self._places].sum(axis=1)
+        scores[np.arange(len(y)), y] += np.log(np.maximum(classes, 1.0) / (classes + 1.0))[y] + losses
         may_temper = self._is_complete and can_temper(network)
         temperature = best_temperature(scores, y, self._weight) if may_temper else 1.0
         return _Trial(float(np.average(log_losses(scores / temperature, y), weights=self._weight)), temperature)
 
-    def _left_out_terms(self, smoothed: list[Smoothed]) -> FloatArray:
-        """What each row's log-joint with its own class loses in the CPTs if the row is left out."""
-        layout, y = self._counted.layout, self._y
-        cpts = layout.cpts
-        if layout.groups:
-            wide = grouped_codes(self._codes, layout.groups)
-        else:
-            wide = wide_codes(self._codes, layout.pairs, cpts.cards)
-        terms = np.zeros(len(y))
-        for i, (each, parent) in enumerate(zip(smoothed, cpts.parent.tolist(), strict=True)):
-            above = wide[:, parent].astype(np.int64) if parent < wide.shape[1] else np.zeros(len(y), np.int64)
-            is_known = (wide[:, i] < layout.cards[i]) & (above < cpts.cards[parent])
-            cells = above[is_known], wide[is_known, i].astype(np.int64), y[is_known]
-            terms[is_known] += np.log(each.left_out[cells] / each.values[cells])
-        return terms
+
+def _places(layout: Layout, codes: IntArray, y: IntArray) -> IntArray:
+    """Where the cells of rows and their classes are in an arena, int64[N, D]; its end where a value is unknown."""
+    cpts = layout.cpts
+    wide = grouped_codes(codes, layout.groups) if layout.groups else wide_codes(codes, layout.pairs, cpts.cards)
+    wide = np.concatenate([wide, np.zeros((len(wide), 1), wide.dtype)], axis=1).astype(np.int64)  # no parent is last
+    above, own = wide[:, cpts.parent], wide[:, : len(layout.cards)]
+    places = cpts.offset[:-1] + (above * layout.cards + own) * layout.n_classes + y[:, None]
+    is_known = (own < layout.cards) & (above < cpts.cards[cpts.parent])
+    return np.where(is_known, places, layout.size)

@@ -135,7 +135,7 @@ class CptCounts:
 
     def without_classes(self) -> CptCounts:
         """The counts of the same rows as if all were of one class."""
-        layout = make_layout(self.layout.parent_sets, self.layout.cards, 1)
+        layout = make_layout(self.layout.parent_sets, self.layout.cards, 1, groups=self.layout.groups)
         cells = self.cells.reshape(-1, self.layout.n_classes).sum(axis=1)
         return CptCounts(layout, cells, self.of_class.sum(keepdims=True), self.n_rows, self.is_whole)
 

@@ -14,8 +14,8 @@ import numpy as np
 from tanager._types import FloatArray, IntArray
 from tanager.model.network import Network
 
-_MOST_ROWS = 2_000  # enough for a mean; of more rows, so many are taken at equal distances
-_BLOCK = 250  # rows whose terms are held at the same time
+# Rows that are enough for a mean, taken at equal distances; fewer where their terms would take more than 32 MB.
+_MOST_ROWS, _FEWEST_ROWS, _MOST_TERMS = 2_000, 100, 4_000_000
 
 
 def mean_contributions(networks: Sequence[Network], codes: IntArray, weight: FloatArray) -> FloatArray:
@@ -38,20 +38,21 @@ def mean_contributions(networks: Sequence[Network], codes: IntArray, weight: Flo
     >>> mean_contributions([clf.network_], clf.encoder_.encode(as_frame(X)), np.ones(150)).round(1)
     array([1.5, 1. , 2.3, 2.3])
     """
-    step = -(-len(codes) // _MOST_ROWS)
-    part, part_weight = codes[::step], weight[::step] / weight[::step].sum()
-    blocks = [slice(start, start + _BLOCK) for start in range(0, len(part), _BLOCK)]
-    mean = sum(np.einsum("n,ndc->dc", part_weight[rows], centred_terms(networks, part[rows])) for rows in blocks)
-    n_classes = networks[0].n_classes
-    sizes: FloatArray = np.zeros(networks[0].n_features)
-    for rows in blocks:
-        distance = np.abs(centred_terms(networks, part[rows]) - mean).mean(axis=2)
-        sizes += part_weight[rows] @ distance
+    n_features, n_classes = networks[0].n_features, networks[0].n_classes
+    n_rows = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_TERMS // (n_features * n_classes)))
+    step = -(-len(codes) // n_rows)
+    share, terms = weight[::step] / weight[::step].sum(), centred_terms(networks, codes[::step])
+    terms -= np.einsum("n,ndc->dc", share, terms)
+    sizes: FloatArray = share @ np.abs(terms, out=terms).mean(axis=2)
     # With two classes the contribution to their log-odds is twice the distance of each from their mean.
     return sizes * n_classes / max(n_classes - 1, 1)
 
 
 def centred_terms(networks: Sequence[Network], codes: IntArray) -> FloatArray:
     """What each feature adds to the log-odds of each class against the mean of all classes, float64[N, D, C]."""
-    terms: FloatArray = np.mean([network.log_terms(codes) for network in networks], axis=0)
-    return terms - terms.mean(axis=2, keepdims=True)
+    terms = networks[0].log_terms(codes)
+    for network in networks[1:]:
+        terms += network.log_terms(codes)
+    terms /= len(networks)
+    terms -= terms.mean(axis=2, keepdims=True)
+    return terms

@@ -94,14 +94,16 @@ class Network:
     @classmethod
     def from_arena(cls, layout: Layout, theta: FloatArray, log_prior: FloatArray, chosen: IntArray) -> Network:
         """Keep the CPTs of the chosen candidates; ``chosen``, int[D], is the index of one for each feature."""
-        features = range(len(layout.cards))
-        others = map(tuple, layout.pairs.tolist()) if layout.groups is None else features
-        columns = [*features, *others, NO_PARENT]
-        sets = ParentSets.from_lists([[columns[j]] for j in layout.cpts.parent[chosen]])
-        cpts = [layout.cpt(theta, e) for e in chosen]
+        n_features, column, offset = len(layout.cards), layout.cpts.parent[chosen], layout.cpts.offset
+        if len(layout.pairs):
+            columns = [*range(n_features), *map(tuple, layout.pairs.tolist()), NO_PARENT]
+            sets = ParentSets.from_lists([[columns[j]] for j in column])
+        else:  # features, once more where they are in groups, and no parent
+            parents = np.where(column == len(layout.cpts.cards) - 1, NO_PARENT, column % n_features)
+            sets = ParentSets(np.arange(n_features + 1), parents.astype(np.int32))
         own = make_layout(sets, layout.cards, layout.n_classes, groups=layout.groups)
         flat = np.zeros(own.arena_size, np.float32)
-        flat[: own.size] = np.concatenate([cpt.ravel() for cpt in cpts])
+        np.concatenate([theta[offset[e] : offset[e + 1]] for e in chosen], out=flat[: own.size], casting="same_kind")
         return cls(sets.parents.astype(np.int64), own, flat, np.asarray(log_prior, np.float64))
 
     @property

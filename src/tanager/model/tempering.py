@@ -22,7 +22,7 @@ from tanager.structure import depth_first_order
 
 _TEMPERATURES = (0.5, 50.0)
 _ENOUGH_ERRORS = 10
-_MOST_LOSS = 20.0
+MOST_LOSS = 20.0
 
 
 def can_temper(network: Network) -> bool:
@@ -102,7 +102,7 @@ def log_losses(scores: FloatArray, y: IntArray) -> FloatArray:
     """Log-loss of each row, at most 20: one that was taken for impossible must not outweigh all others."""
     highest = scores.max(axis=1)
     log_total = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
-    losses: FloatArray = np.minimum(log_total - scores[np.arange(len(y)), y], _MOST_LOSS)
+    losses: FloatArray = np.minimum(log_total - scores[np.arange(len(y)), y], MOST_LOSS)
     return losses
 
 

@@ -45,7 +45,7 @@ def naive_bayes(n_features: int) -> ParentSets:
     [[-1], [-1], [-1]]
     """
     order = natural_order(n_features)
-    return ParentSets.from_lists([[NO_PARENT]] * order.size, order)
+    return ParentSets(np.arange(order.size + 1), np.full(order.size, NO_PARENT, np.int32), order)
 
 
 def fixed_parents(parents: ArrayLike) -> ParentSets:
@@ -73,7 +73,7 @@ def fixed_parents(parents: ArrayLike) -> ParentSets:
     ([[1], [-1], [0]], array([1, 0, 2]))
     """
     order = topological_order(parents)
-    return ParentSets.from_lists(check_int_vector(parents, "parents").reshape(-1, 1).tolist(), order)
+    return ParentSets(np.arange(order.size + 1), check_int_vector(parents, "parents").astype(np.int32), order)
 
 
 def random_parents(order: ArrayLike, rng: Rng) -> ParentSets:
