@@ -92,6 +92,16 @@ class BoundEffects {
         effects_->add_penalty_curvature({strengths.data(), static_cast<Index>(strengths.size())}, diagonal);
     }
 
+    void freedom(nb::handle theta, nb::handle penalties, nb::handle degrees, nb::handle pulls) {
+        const auto entries = theta_of(theta);
+        const auto strengths = penalties_of(penalties);
+        const auto of_tables = view<double>(degrees, "degrees", effects_->n_tables());
+        const auto forms = view<double>(pulls, "pulls", effects_->n_tables());
+        const OnlyCall only(is_running_, "an object");
+        nb::gil_scoped_release release;
+        effects_->freedom(entries, {strengths.data(), static_cast<Index>(strengths.size())}, of_tables, forms);
+    }
+
     nb::tuple minimise(nb::handle theta, nb::handle penalties, Index most_steps, double tolerance) {
         const auto entries = view<double>(theta, "theta", effects_->n_entries());
         const auto strengths = penalties_of(penalties);
@@ -162,7 +172,9 @@ void bind_effects(nb::module_& m) {
         .def("minimise", &BoundEffects::minimise, nb::arg("theta"), nb::arg("penalties"), nb::arg("most_steps"),
              nb::arg("tolerance"))
         .def("probabilities", &BoundEffects::probabilities, nb::arg("theta"), nb::arg("out"))
-        .def("curvature", &BoundEffects::curvature, nb::arg("theta"), nb::arg("penalties"), nb::arg("out"));
+        .def("curvature", &BoundEffects::curvature, nb::arg("theta"), nb::arg("penalties"), nb::arg("out"))
+        .def("freedom", &BoundEffects::freedom, nb::arg("theta"), nb::arg("penalties"), nb::arg("degrees"),
+             nb::arg("pulls"));
     m.def(
         "pair_gains",
         [](Index lo, Index hi, nb::handle columns, nb::handle cards, nb::handle residual, nb::handle curvature,

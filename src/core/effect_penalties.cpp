@@ -52,6 +52,26 @@ void Effects::for_each_bend(const EffectTable& table, const Penalty& penalty, Vi
             for (Index a = 0; a < table.card; ++a) visit(a * table.card_other + b, 1, strength);
 }
 
+// Call add(i, k, value) for each entry of a penalty's form in row i and column i - k; some come several times.
+template <class Add>
+void Effects::add_penalty(const EffectTable& table, const Penalty& penalty, Add&& add) const {
+    for (Index cell = 0; cell < table.n_cells(); ++cell) add(cell, 0, penalty.ridge);
+    for_each_edge(table, penalty, [&](Index one, Index next, double strength) {
+        add(one, 0, strength);
+        add(next, 0, strength);
+        add(next, next - one, -strength);
+    });
+    for_each_bend(table, penalty, [&](Index one, Index step, double strength) {
+        const Index next = one + step, after = next + step;
+        add(one, 0, strength);
+        add(next, 0, 4.0 * strength);
+        add(after, 0, strength);
+        add(next, step, -2.0 * strength);
+        add(after, step, -2.0 * strength);
+        add(after, 2 * step, strength);
+    });
+}
+
 // Half the penalty's quadratic form; its gradient, by which theta gives the form, is added.
 //
 // Lines of cells are differenced as a whole, which vectorises also where a cell has one entry.
@@ -102,6 +122,45 @@ void Effects::add_penalty_curvature(View<const Penalty> penalties, View<double> 
             }
         });
     }
+}
+
+// tr((H + S)^-1 H) for a table of one column, whose cells have the curvature H [n_cells, width] in the mean.
+double Effects::degrees_of_freedom(Index t, const Penalty& penalty, const double* curvature) const {
+    const EffectTable& table = tables_[t];
+    const Index n_cells = table.card;
+    BandedMatrix matrix(n_cells, band_of(t, penalty), most_lanes, 1);
+    std::vector<double> mean(static_cast<std::size_t>(n_cells));
+    for (Index k = 0; k < n_cells * width_; ++k) mean[k / width_] += curvature[k] / static_cast<double>(width_);
+    for (Index cell = 0; cell < n_cells; ++cell) matrix.at(cell, 0, 0) = mean[cell];
+    add_penalty(table, penalty, [&](Index i, Index k, double value) { matrix.at(i, k, 0) += value; });
+    matrix.factorise();
+    // The diagonal of the inverse, several columns of it at a time.
+    std::vector<double> columns(static_cast<std::size_t>(n_cells * most_lanes));
+    double degrees = 0.0;
+    for (Index first = 0; first < n_cells; first += most_lanes) {
+        const Index n = std::min(most_lanes, n_cells - first);
+        std::fill(columns.begin(), columns.end(), 0.0);
+        for (Index k = 0; k < n; ++k) columns[(first + k) * most_lanes + k] = 1.0;
+        matrix.solve<most_lanes>(columns.data());
+        for (Index k = 0; k < n; ++k) degrees += columns[(first + k) * most_lanes + k] * mean[first + k];
+    }
+    return degrees;
+}
+
+void Effects::freedom(View<const double> theta, View<const Penalty> penalties, View<double> degrees,
+                      View<double> pulls) {
+    std::vector<double> diagonal(static_cast<std::size_t>(n_entries())), gradient(diagonal.size());
+    curvature(theta, {diagonal.data(), n_entries()});
+    share(n_tables(), [&](Index lo, Index hi, int member) {
+        for (Index t = lo; t < hi; ++t) {
+            const Index first = tables_[t].first_cell * width_;
+            degrees[t] = pulls[t] = 0.0;
+            if (tables_[t].other >= 0) continue;
+            degrees[t] = degrees_of_freedom(t, penalties[t], diagonal.data() + first);
+            double* scratch = pulls_[member].data();
+            pulls[t] = 2.0 * penalise(t, penalties[t], theta.data + first, scratch, gradient.data() + first);
+        }
+    });
 }
 
 // How far cells of a table are apart that are solved for together. The lines of a pair are solved for one by one where
@@ -168,22 +227,8 @@ void Effects::fill_matrix(FactorBlock& block, View<const double> curvature, View
         for (Index cell = 0; cell < table.n_cells(); ++cell) {
             for (Index c = 0; c < width_; ++c)
                 matrix.at(cell, 0, n_matrices == 1 ? 0 : first + c) += of_table[cell * width_ + c] * share;
-            add(cell, 0, penalties[t].ridge);
         }
-        for_each_edge(table, penalties[t], [&](Index one, Index next, double strength) {
-            add(one, 0, strength);
-            add(next, 0, strength);
-            add(next, next - one, -strength);
-        });
-        for_each_bend(table, penalties[t], [&](Index one, Index step, double strength) {
-            const Index next = one + step, after = next + step;
-            add(one, 0, strength);
-            add(next, 0, 4.0 * strength);
-            add(after, 0, strength);
-            add(next, step, -2.0 * strength);
-            add(after, step, -2.0 * strength);
-            add(after, 2 * step, strength);
-        });
+        add_penalty(table, penalties[t], add);
     }
 }
 

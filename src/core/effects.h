@@ -68,6 +68,11 @@ class Effects {
     // The diagonal of the penalties' second derivative, added to out [n_entries].
     void add_penalty_curvature(View<const Penalty> penalties, View<double> out) const;
 
+    // For each table of one column: the degrees of freedom that rows decide on, tr((H + S)^-1 H) with the mean
+    // curvature H of its cells over the classes and the penalty's form S, and the penalty theta' S theta; zero for
+    // pairs.
+    void freedom(View<const double> theta, View<const Penalty> penalties, View<double> degrees, View<double> pulls);
+
     // The second derivative of each table by itself, of the loss with its penalties, as factors; curvature is the
     // diagonal for the loss alone. Of pairs it is one for all classes, and may leave out what holds lines together.
     std::vector<FactorBlock> factors(View<const double> curvature, View<const Penalty> penalties);
@@ -89,11 +94,14 @@ class Effects {
     }
     double penalise(Index t, const Penalty& penalty, const double* theta, double* scratch, double* gradient) const;
     Index band_of(Index t, const Penalty& penalty) const;
+    double degrees_of_freedom(Index t, const Penalty& penalty, const double* curvature) const;
     void fill_matrix(FactorBlock& block, View<const double> curvature, View<const Penalty> penalties) const;
     template <class Visit>
     void for_each_edge(const EffectTable& table, const Penalty& penalty, Visit&& visit) const;
     template <class Visit>
     void for_each_bend(const EffectTable& table, const Penalty& penalty, Visit&& visit) const;
+    template <class Add>
+    void add_penalty(const EffectTable& table, const Penalty& penalty, Add&& add) const;
     // Call work(lo, hi, member) for a range of the items for each member of the crew.
     template <class Work>
     void share(Index n_items, Work&& work) {

@@ -179,6 +179,8 @@ def of_effects(method, writes):
             "penalties": rng.uniform(0.0, 2.0, (len(made["tables"]), 5)),
             "gradient": np.zeros(size),
             "out": np.zeros((n_rows, n_classes) if method == "probabilities" else size),
+            "degrees": np.zeros(len(made["tables"])),
+            "pulls": np.zeros(len(made["tables"])),
             "most_steps": 5,
             "tolerance": 1e-4,
         }
@@ -187,8 +189,9 @@ def of_effects(method, writes):
             "minimise": ["theta", "penalties", "most_steps", "tolerance"],
             "probabilities": ["theta", "out"],
             "curvature": ["theta", "penalties", "out"],
+            "freedom": ["theta", "penalties", "degrees", "pulls"],
         }[method]
-        return Call(getattr(found, method), {name: choices[name] for name in names}, {writes})
+        return Call(getattr(found, method), {name: choices[name] for name in names}, set(writes))
 
     return make
 
@@ -528,10 +531,11 @@ def multiply_add(rng):
 MAKERS: dict[str, Callable[[np.random.Generator], Call]] = {
     "ClassedRows": classed_rows,
     "Effects": effects,
-    "Effects.curvature": of_effects("curvature", "out"),
-    "Effects.loss": of_effects("loss", "gradient"),
-    "Effects.minimise": of_effects("minimise", "theta"),
-    "Effects.probabilities": of_effects("probabilities", "out"),
+    "Effects.curvature": of_effects("curvature", ["out"]),
+    "Effects.freedom": of_effects("freedom", ["degrees", "pulls"]),
+    "Effects.loss": of_effects("loss", ["gradient"]),
+    "Effects.minimise": of_effects("minimise", ["theta"]),
+    "Effects.probabilities": of_effects("probabilities", ["out"]),
     "Predictor": predictor,
     "Predictor.classes": of_predictor("classes"),
     "Predictor.log_joint": of_predictor("log_joint"),

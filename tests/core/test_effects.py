@@ -502,11 +502,13 @@ def test_tables_must_not_have_more_entries_than_can_be_numbered(n_tables, n_clas
 def method_arguments(problem):
     """Right arguments of every method."""
     theta, penalties = random_theta(problem), random_penalties(problem)
+    of_tables = np.zeros(len(penalties))
     return {
         "loss": {"theta": theta, "penalties": penalties, "gradient": np.zeros_like(theta)},
         "minimise": {"theta": theta.copy(), "penalties": penalties, "most_steps": 3, "tolerance": 1e-5},
         "probabilities": {"theta": theta, "out": np.zeros((len(problem.y), problem.n_classes))},
         "curvature": {"theta": theta, "penalties": penalties, "out": np.zeros_like(theta)},
+        "freedom": {"theta": theta, "penalties": penalties, "degrees": of_tables, "pulls": of_tables.copy()},
     }
 
 
@@ -537,7 +539,11 @@ def test_wrong_arrays_of_methods(change, message):
 
 
 @pytest.mark.parametrize(
-    ("method", "name"), [("loss", "gradient"), ("minimise", "theta"), ("probabilities", "out"), ("curvature", "out")]
+    ("method", "name"),
+    [
+        *[("loss", "gradient"), ("minimise", "theta"), ("probabilities", "out"), ("curvature", "out")],
+        *[("freedom", "degrees"), ("freedom", "pulls")],
+    ],
 )
 def test_what_is_filled_must_be_writable(method, name):
     right = method_arguments(some_problem())[method]
@@ -545,7 +551,7 @@ def test_what_is_filled_must_be_writable(method, name):
         getattr(effects_of(some_problem()), method)(**{**right, name: read_only(right[name])})
 
 
-@pytest.mark.parametrize("method", ["loss", "probabilities", "curvature"])
+@pytest.mark.parametrize("method", ["loss", "probabilities", "curvature", "freedom"])
 def test_what_is_read_need_not_be_writable(method):
     right = method_arguments(some_problem())[method]
     getattr(effects_of(some_problem()), method)(**{**right, "theta": read_only(right["theta"])})

@@ -229,10 +229,16 @@ def test_the_number_of_threads_does_not_change_a_bit(n_classes):
     assert found[0] == found[1] == found[2]
 
 
-# What pairs would add.
-
-
 # Strengths of single features.
+
+
+def penalty_matrix(effects, feature, penalty):
+    """The quadratic form of a main effect's penalty, float64[R + 1, R + 1]."""
+    n_values, first = int(effects._cards[feature]), int((effects._cards[:feature] - 1).sum())
+    edges = effects._edge_weights[first : first + n_values - 1]
+    steps, bends = np.diff(np.eye(n_values), axis=0), np.diff(np.eye(n_values), n=2, axis=0)
+    matrix = penalty[0] * np.eye(n_values) + steps.T @ (penalty[1] * edges[:, None] * steps)
+    return matrix + bends.T @ (penalty[3] * (edges[:-1] * edges[1:])[:, None] * bends)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -246,23 +252,26 @@ def test_the_matrix_of_a_penalty_is_the_form_that_the_core_minimises(n_classes):
     expected = 0.0
     for i in range(3):
         table = theta[effects._offset[i] : effects._offset[i + 1]].reshape(-1, effects._width)
-        expected += (table * (effects._penalty_matrix(i, penalties[i]) @ table)).sum() / 2
+        expected += (table * (penalty_matrix(effects, i, penalties[i]) @ table)).sum() / 2
     assert total == pytest.approx(expected, rel=1e-4)
 
 
-def test_own_strengths_are_degrees_of_freedom_over_penalties():
-    codes, y = make_rows(n_classes=2)
-    effects, strengths = make_effects(codes, y, 2), np.array([3.0, 1.0, 2.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("pairs", [[], [(0, 1)]])
+def test_own_strengths_are_degrees_of_freedom_over_penalties(n_classes, pairs):
+    codes, y = make_rows(n_classes=n_classes)
+    effects, strengths = make_effects(codes, y, n_classes, pairs), np.array([3.0, 1.0, 2.0])
     theta = effects.fit(strengths, 1.0)
     found = effects.own_strengths(theta, strengths)
-    p = effects.probabilities(theta)[:, 1]
+    p = effects.probabilities(theta)[:, 1 if n_classes == 2 else 0 :]
+    of_row = (p * (1 - p)).mean(axis=1)
     for i, card in enumerate((np.diff(effects.groups.start) + 1).tolist()):
-        h = np.bincount(np.minimum(codes[:, i], card - 1), p * (1 - p), minlength=card)
-        penalty = effects._penalty_matrix(i, effects._penalties(1.0, 1.0)[i])
+        h = np.bincount(np.minimum(codes[:, i], card - 1), of_row, minlength=card)
+        penalty = penalty_matrix(effects, i, effects._penalties(1.0, 1.0)[i])
         n_free = np.trace(np.linalg.solve(np.diag(h) + strengths[i] * penalty, np.diag(h))) - 1
-        effect = theta[effects._offset[i] : effects._offset[i + 1]]
-        expected = np.clip(n_free / (effect @ penalty @ effect), strengths[i] / 10, strengths[i] * 10)
-        assert found[i] == pytest.approx(expected, rel=1e-3)
+        effect = theta[effects._offset[i] : effects._offset[i + 1]].reshape(card, -1)
+        wanted = effect.shape[1] * n_free / (effect * (penalty @ effect)).sum()
+        assert found[i] == pytest.approx(np.clip(wanted, strengths[i] / 10, strengths[i] * 10), rel=1e-3)
 
 
 def test_a_rough_effect_has_a_weaker_penalty_than_a_smooth_one():

@@ -23,7 +23,18 @@ from tanager.learning.context import Context, Rows, hold_out
 from tanager.learning.monotone import MonotoneEffects
 from tanager.learning.parameters import Fitted, LayOut, ParameterOptions
 from tanager.learning.structures import Forest
-from tanager.model import Effects, Groups, Layout, Network, ParentDistribution, can_temper, count_rows, temper
+from tanager.model import (
+    CptCounts,
+    Effects,
+    Groups,
+    Layout,
+    Network,
+    ParentDistribution,
+    can_temper,
+    count_rows,
+    make_layout,
+    temper,
+)
 from tanager.training import History, ParentPath
 
 _STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
@@ -371,9 +382,11 @@ def _network(
     """The network with frequencies and effects in its CPTs, those of each pair times its share."""
     groups, arena = effects.groups, np.zeros(layout.arena_size, np.float32)
     numbers = {pair: p for p, pair in enumerate(effects.pairs)}
-    for i, j in enumerate(layout.parent_sets.parents.tolist()):
+    for i, (j, frequencies) in enumerate(
+        zip(layout.parent_sets.parents.tolist(), _log_frequencies(layout, rows), strict=True)
+    ):
         cpt = layout.cpt(arena, i)
-        cpt[...] = effects.main(theta, i) + _log_frequencies(layout, rows, i, j)[:, :, None]
+        cpt[...] = effects.main(theta, i) + frequencies[:, :, None]
         if j >= 0:
             pair = min(i, j), max(i, j)
             effect = effects.pair(theta, numbers[pair]) * shares[pair]
@@ -385,16 +398,15 @@ def _network(
     return temper(network, 1.0)
 
 
-def _log_frequencies(layout: Layout, rows: Rows, feature: int, parent: int) -> FloatArray:
-    """Log of the smoothed frequencies of a feature's values for each group of its parent's, float64[G, R]."""
-    card, weight = int(layout.cards[feature]), rows.full_weight()
-    groups = np.zeros(1, np.int64) if parent < 0 or layout.groups is None else layout.groups.of(parent)
-    above = np.zeros(len(weight), np.int64) if parent < 0 else rows.codes[:, parent].astype(np.int64)
-    value = rows.codes[:, feature].astype(np.int64)
-    is_known = (value < card) & (above < len(groups))
-    n_groups = int(groups.max()) + 1
-    cell = groups[above[is_known]] * card + value[is_known]
-    counts = np.bincount(cell, weight[is_known], minlength=n_groups * card).reshape(n_groups, card)
-    alone = (counts.sum(axis=0) + 1.0) / (counts.sum() + card)
-    smoothed: FloatArray = (counts + _PRIOR_ROWS * alone) / (counts.sum(axis=1, keepdims=True) + _PRIOR_ROWS)
-    return np.log(smoothed)
+def _log_frequencies(layout: Layout, rows: Rows) -> list[FloatArray]:
+    """Log of the smoothed frequencies of each feature's values for each group of its parent's, float64[G, R]."""
+    classless = make_layout(layout.parent_sets, layout.cards, 1, groups=layout.groups)
+    counted = CptCounts.empty(classless)
+    counted.add(rows.codes, np.zeros_like(rows.y), rows.weight)
+    found = []
+    for i, card in enumerate(layout.cards.tolist()):
+        counts = classless.cpt(counted.cells, i)[:, :, 0]
+        of_value, of_line = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
+        alone = (of_value + 1.0) / (of_line.sum() + card)
+        found.append(np.log((counts + _PRIOR_ROWS * alone) / (of_line + _PRIOR_ROWS)))
+    return found

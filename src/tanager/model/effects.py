@@ -32,6 +32,7 @@ _HEAVY, _LOOSE = 0.2, 0.1  # beside a bin with this share of the rows, differenc
 _FEWEST_FREE, _LARGEST_CHANGE = 0.1, 10.0  # of a feature's own strength: degrees of freedom, and factor of one step
 
 _MOST_VALUES = 65_534
+_CELLS_AT_ONCE = 200_000
 _RESIDUAL_RIDGE = 3.0
 _RESIDUAL_STRENGTH = 1.0
 _RESIDUAL_ROWS, _RESIDUAL_STEPS = 5000, 24  # enough to rank pairs
@@ -52,15 +53,19 @@ def group_values(codes: IntArray, cards: IntArray, n_ordered: IntArray, weight: 
     most : int
     """
     maps = []
-    for i, (card, ordered) in enumerate(zip(cards.tolist(), n_ordered.tolist(), strict=True)):
-        counts = np.bincount(codes[:, i], weight, minlength=card)[:card]
+    of_values = np.split(_count_values(codes.T, cards, weight), np.cumsum(cards)[:-1])
+    for counts, card, ordered in zip(of_values, cards.tolist(), n_ordered.tolist(), strict=True):
         if card <= most or 0 < ordered <= most:
             maps.append(np.arange(card))
         elif ordered > most:
             before = np.cumsum(counts[:ordered]) - counts[:ordered] / 2
-            place = np.minimum(before * most / max(counts[:ordered].sum(), np.finfo(float).tiny), most - 1)
-            groups = np.unique(place.astype(np.int64), return_inverse=True)[1]
-            maps.append(np.concatenate([groups, groups[-1] + 1 + np.arange(card - ordered)]))
+            place = np.minimum(
+                before * most / max(before[-1] + counts[ordered - 1] / 2, np.finfo(float).tiny), most - 1
+            )
+            groups = np.zeros(card, np.int64)
+            np.cumsum(np.diff(place.astype(np.int64)) > 0, out=groups[1:ordered])
+            groups[ordered:] = groups[ordered - 1] + 1 + np.arange(card - ordered)
+            maps.append(groups)
         else:
             rank = np.empty(card, np.int64)
             rank[np.argsort(-counts, kind="stable")] = np.arange(card)
@@ -105,14 +110,16 @@ class Effects:
                 f"feature {values.argmax()} has {values.max():,} values, more than the {_MOST_VALUES:,} that effects "
                 "can have: lower max_categories"
             )
-        self._columns = np.empty((2 * n_features, len(codes)), np.uint16)
-        for i in range(n_features):
-            np.minimum(codes[:, i], values[i], out=self._columns[i], casting="unsafe")
-            of_value = np.append(groups.of(i), groups.cards[i]).astype(np.uint16)
-            np.take(of_value, self._columns[i], out=self._columns[n_features + i])
         self._cards = np.concatenate([values, groups.cards]) + 1
-        of_groups = [_n_ordered_groups(groups.of(i), int(n)) for i, n in enumerate(n_ordered)]
-        self._n_ordered = np.concatenate([n_ordered, of_groups]).astype(np.int64)
+        self._columns = np.empty((2 * n_features, len(codes)), np.uint16)
+        # Groups of all values in sequence, that of the unknown one being the last of each feature.
+        of_value = np.insert(groups.of_value, groups.start[1:], groups.cards).astype(np.uint16)
+        first = groups.start[:-1] + np.arange(n_features)
+        for part in _parts(n_features, len(codes)):
+            np.minimum(codes[:, part].T, values[part, None], out=self._columns[part], casting="unsafe")
+            np.take(of_value, self._columns[part] + first[part, None], out=self._columns[n_features:][part])
+        last = groups.of_value[np.maximum(groups.start[:-1] + n_ordered - 1, 0)]  # group of the last value in order
+        self._n_ordered = np.concatenate([n_ordered, np.where(n_ordered > 0, last + 1, 0)]).astype(np.int64)
         mains = np.stack([np.arange(n_features), np.full(n_features, -1)], axis=1)
         self._tables = np.concatenate([mains, n_features + np.array(self.pairs, np.int64).reshape(-1, 2)])
         # With two classes an effect is the difference between them.
@@ -173,29 +180,14 @@ class Effects:
             Effects that were fitted with ``strengths``.
         strengths : float array of shape (D,)
         """
-        curvature, penalties = np.empty_like(theta), self._penalties(1.0, 1.0)
-        self._core.curvature(theta, np.zeros_like(penalties), curvature)
-        found = np.empty(len(strengths))
-        for i, strength in enumerate(strengths.tolist()):
-            place = slice(self._offset[i], self._offset[i + 1])
-            effect, mean_curvature = (each[place].reshape(-1, self._width) for each in (theta, curvature))
-            h, penalty = mean_curvature.mean(axis=1), self._penalty_matrix(i, penalties[i])
-            inverse = np.linalg.inv(np.diag(h) + strength * penalty)
-            # One degree is that of all values together, which the bias has.
-            n_free = self._width * max(float(inverse.diagonal() @ h) - 1.0, _FEWEST_FREE)
-            wanted = n_free / max(float((effect * (penalty @ effect)).sum()), np.finfo(float).tiny)
-            found[i] = strength * np.clip(wanted / strength, 1 / _LARGEST_CHANGE, _LARGEST_CHANGE)
-        return found
-
-    def _penalty_matrix(self, feature: int, penalty: FloatArray) -> FloatArray:
-        """The quadratic form of a main effect's penalty, float64[R + 1, R + 1]."""
-        n_values, first = int(self._cards[feature]), int((self._cards[:feature] - 1).sum())
-        edges = self._edge_weights[first : first + n_values - 1]
-        steps, bends = np.diff(np.eye(n_values), axis=0), np.diff(np.eye(n_values), n=2, axis=0)
-        matrix: FloatArray = penalty[0] * np.eye(n_values) + steps.T @ (penalty[1] * edges[:, None] * steps)
-        if penalty[3] > 0:
-            matrix += bends.T @ (penalty[3] * (edges[:-1] * edges[1:])[:, None] * bends)
-        return matrix
+        degrees, pulls = np.empty(len(self._tables)), np.empty(len(self._tables))
+        self._core.freedom(theta, self._penalties(strengths, 1.0), degrees, pulls)
+        n_features = len(strengths)
+        # One degree is that of all values together, which the bias has.
+        n_free = self._width * np.maximum(degrees[:n_features] - 1.0, _FEWEST_FREE)
+        # A pull has the strength in it already.
+        change = n_free / np.maximum(pulls[:n_features], np.finfo(float).tiny)
+        return strengths * np.clip(change, 1 / _LARGEST_CHANGE, _LARGEST_CHANGE)
 
     def probabilities(self, theta: FloatArray) -> FloatArray:
         """Probability of each class for each row, float64[N, C]."""
@@ -254,8 +246,7 @@ class Effects:
     def _edges(self) -> FloatArray:
         """Weight of the difference between each value of a column and the next: none where they are not in order."""
         first = np.concatenate([[0], np.cumsum(self._cards)])
-        sizes = zip(self._columns, self._cards.tolist(), strict=True)
-        counts = np.concatenate([np.bincount(column, self._weight, minlength=card) for column, card in sizes])
+        counts = _count_values(self._columns, self._cards, self._weight)
         value = np.arange(first[-1]) - np.repeat(first[:-1], self._cards)
         n_ordered, cards = np.repeat(self._n_ordered, self._cards), np.repeat(self._cards, self._cards)
         is_heavy = (counts > _HEAVY * self._weight.sum()) & (value < n_ordered)
@@ -281,6 +272,23 @@ class Effects:
         return np.ascontiguousarray(strengths.T * (0.5 if self._width == 1 else 1.0))
 
 
+def _count_values(columns: IntArray, cards: IntArray, weight: FloatArray) -> FloatArray:
+    """Weight of each value of each column [K, N], all in sequence; codes beyond the last value do not count."""
+    counts = []
+    for part in _parts(*columns.shape):
+        first = np.cumsum(cards[part] + 1) - cards[part] - 1
+        cells = np.minimum(columns[part], cards[part, None]) + first[:, None]
+        found = np.bincount(cells.ravel(), np.tile(weight, len(cells)), minlength=int(first[-1] + cards[part][-1] + 1))
+        counts.append(np.delete(found, first + cards[part]))
+    return np.concatenate(counts)
+
+
+def _parts(n_columns: int, n_rows: int) -> list[slice]:
+    """Columns to work on at a time: many where rows are few, and never more than memory has room for."""
+    step = max(1, _CELLS_AT_ONCE // max(n_rows, 1))
+    return [slice(start, min(start + step, n_columns)) for start in range(0, n_columns, step)]
+
+
 def residual_gains(
     codes: IntArray, y: IntArray, weight: FloatArray, n_classes: int, n_ordered: IntArray, groups: Groups, crew: Crew
 ) -> FloatArray:
@@ -289,8 +297,3 @@ def residual_gains(
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_RESIDUAL_ROWS])
     effects = Effects(codes[rows], y[rows], weight[rows], n_classes, n_ordered, groups, n_threads=crew.n_threads)
     return effects.pair_gains(effects.fit(_RESIDUAL_STRENGTH, 1.0, most_steps=_RESIDUAL_STEPS), crew)
-
-
-def _n_ordered_groups(groups: IntArray, n_ordered: int) -> int:
-    """How many of the first groups are in order, where the first values are."""
-    return int(groups[n_ordered - 1]) + 1 if n_ordered else 0
