@@ -1,9 +1,10 @@
 """``python -m benchmarks.tables [data set ...]``: compare classifiers without options, and write the page.
 
 Each trial runs in a process of its own and is cached in ``.benchmarks/tables``, or below the folder that
-TANAGER_BENCH_CACHE names, so an interrupted comparison resumes where it stopped. The page shows everything in the
-cache, whatever was run this time. After a change of a method, ``--again`` with its name clears its results. Set
-TANAGER_DATA to the folder of the data sets; without it only those of scikit-learn are available.
+TANAGER_BENCH_CACHE names, so an interrupted comparison resumes where it stopped. ``--from-published`` adds the outcomes
+of the page in the documentation, so that they are not repeated. The page shows everything in the cache, whatever was
+run this time. After a change of a method, ``--again`` with its name clears its results. Set TANAGER_DATA to the folder
+of the data sets; without it only those of scikit-learn are available.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from benchmarks.rivals.outcomes import (
     Outcome,
     Outcomes,
     Stopped,
+    adopt_published,
     forget_outcome,
     keep_outcome,
     kept_outcome,
+    publish,
 )
 from benchmarks.rivals.page import write_page
 from benchmarks.rivals.trials import ProcessEndedError, run_trial
@@ -43,6 +46,8 @@ def main(arguments: list[str] | None = None) -> None:
     methods, not_installed = installed_methods(options.method or list(METHODS))
     for line in [*missing, *not_installed]:
         print(f"MISSING {line}", flush=True)
+    if options.from_published:
+        adopt_published()
     for table in asked:
         for method in options.again or []:
             forget_outcome(table, method)
@@ -52,6 +57,8 @@ def main(arguments: list[str] | None = None) -> None:
             _run(pairs, options.seconds)
         except KeyboardInterrupt:
             sys.exit("stopped; finished trials are kept, and the same command resumes from there")
+    if options.publish:
+        publish(kept_outcomes())
     if not options.no_page:
         write_page(kept_outcomes(), options.page)
         print(f"written to {options.page}")
@@ -111,6 +118,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--page", type=Path, default=PAGE, help="file to write; its picture goes into figures beside it"
     )
+    parser.add_argument("--from-published", action="store_true", help="begin with benchmarks/rivals/outcomes.csv")
+    parser.add_argument("--publish", action="store_true", help="write all outcomes to that file")
     parser.add_argument("--no-page", action="store_true", help="only run and print")
     return parser
 

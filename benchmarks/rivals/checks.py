@@ -80,6 +80,40 @@ def check_logistic(outcomes: Outcomes) -> str:
     )
 
 
+def check_never_worse(outcomes: Outcomes, rival: str) -> str:
+    """Whether either classifier of this library is ever worse than a baseline by two standard errors."""
+    worse = [
+        f"{METHODS[own].about} on {_against(table, one, other)}"
+        for own in ("tan", "ensemble")
+        for table, one, other in _pairs(outcomes, own, rival)
+        if one.error > other.error + 2 * float(np.hypot(one.standard_error, other.standard_error))
+    ]
+    where = ", ".join(worse) if worse else "neither of the two, on any data set"
+    return (
+        f"**Worse than {METHODS[rival].title} by two standard errors**: {where}. Target: never, {_verdict(not worse)}."
+    )
+
+
+def check_ranks(outcomes: Outcomes, own: str, rival: str) -> str:
+    """Mean ranks of two methods on the data sets that both have finished, among all methods that did."""
+    tables = finished(outcomes, [own, rival])
+    if not tables:
+        return _nothing(METHODS[rival].title)
+    ranks = []
+    for table in tables:
+        present = results_of(outcomes, table, list(METHODS))
+        for value in (lambda result: result.n_wrong, lambda result: result.log_loss):
+            ranking = rank_methods([[value(result) for result in present.values()]])
+            of = dict(zip(present, ranking.mean_ranks, strict=True))
+            ranks.append([of[own], of[rival]])
+    (own_error, other_error), (own_loss, other_loss) = np.mean(np.reshape(ranks, (-1, 2, 2)), axis=0)
+    return (
+        f"**{METHODS[own].about} and {METHODS[rival].title}**: mean ranks {own_error:.2f} and {other_error:.2f} on "
+        f"error, {own_loss:.2f} and {other_loss:.2f} on log-loss, on the {len(tables)} data sets that both have "
+        "finished, among all methods that did."
+    )
+
+
 def check_explainable(outcomes: Outcomes) -> str:
     """`TANEnsembleClassifier()` against explainable boosting: ranks and times of fits."""
     both = ["ensemble", "explainable"]
@@ -125,8 +159,9 @@ def check_in_pairs(outcomes: Outcomes, own: str, rival: str) -> str:
     )
 
 
+_RANKED = (("ensemble", "explainable"), ("ensemble", "explainable-2"), ("ensemble", "catboost"), ("tan", "additive"))
 _IN_PAIRS = (
-    *(("ensemble", rival) for rival in ("explainable-2", "catboost", "lightgbm", "boosting")),
+    *(("ensemble", rival) for rival in ("explainable", "explainable-2", "catboost", "lightgbm", "boosting")),
     *(("tan", rival) for rival in ("additive", "catboost", "lightgbm", "boosting")),
 )
 
@@ -134,7 +169,12 @@ _IN_PAIRS = (
 def check_all(outcomes: Outcomes) -> list[str]:
     """All sentences."""
     checks = (check_networks, check_naive_bayes, check_logistic, check_explainable)
-    return [*(check(outcomes) for check in checks), *(check_in_pairs(outcomes, *pair) for pair in _IN_PAIRS)]
+    return [
+        *(check(outcomes) for check in checks),
+        *(check_never_worse(outcomes, rival) for rival in ("frequent", "logistic")),
+        *(check_ranks(outcomes, *pair) for pair in _RANKED),
+        *(check_in_pairs(outcomes, *pair) for pair in _IN_PAIRS),
+    ]
 
 
 def _tried(outcomes: Outcomes, own: str, rivals: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -78,6 +79,12 @@ def _of_scikit_bayes(name: str, **options: Any) -> Any:
 METHODS = {
     "tan": Method("TAN", "`TANClassifier()`", lambda: TANClassifier(random_state=0)),
     "ensemble": Method("TAN ensemble", "`TANEnsembleClassifier()`", lambda: TANEnsembleClassifier(random_state=0)),
+    "counted": Method(
+        "counted tree",
+        "`TANClassifier('chow-liu', 'ml')`: the Chow-Liu tree, counts with back-off",
+        lambda: TANClassifier("chow-liu", "ml", random_state=0),
+    ),
+    "frequent": Method("most frequent", "the frequencies of the classes", lambda: DummyClassifier(strategy="prior")),
     "nb": Method("naive Bayes", "counts plus one, on MDLP bins", lambda: _closed_form("none")),
     "chow-liu": Method("Chow-Liu", "Chow-Liu TAN, counts plus one, on the same bins", lambda: _closed_form("chow-liu")),
     "pyagrum": Method(

@@ -1,18 +1,24 @@
-"""Outcomes of trials, one small file each below ``.benchmarks``, or below the folder that TANAGER_BENCH_CACHE names."""
+"""Outcomes of trials, one small file each below ``.benchmarks``, or below the folder that TANAGER_BENCH_CACHE names.
+
+Those of the page are in the repository, ``outcomes.csv`` beside this file.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tanager.files import written_whole
 
 NOT_FINISHED = "not finished"
+PUBLISHED = Path(__file__).with_name("outcomes.csv")
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,33 @@ def kept_outcome(table: str, method: str) -> Outcome | None:
         return None
     values = json.loads(path.read_text(encoding="utf-8"))
     return Stopped(**values) if "why" in values else Result(**values)
+
+
+def adopt_published() -> None:
+    """Keep the published outcomes of all trials of which none is kept."""
+    with PUBLISHED.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            table, method = row["table"], row["method"]
+            if kept_outcome(table, method) is None:
+                keep_outcome(table, method, _parse(row))
+
+
+def publish(outcomes: Outcomes) -> None:
+    """Write outcomes to the file of the published ones."""
+    names = ["table", "method", "why", "seconds", *(field.name for field in fields(Result))]
+    with written_whole(PUBLISHED) as path, path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        for table, of in outcomes.items():
+            for method, outcome in of.items():
+                writer.writerow({"table": table, "method": method, **asdict(outcome)})
+
+
+def _parse(row: Mapping[str, str]) -> Outcome:
+    if row["why"]:
+        return Stopped(row["why"], float(row["seconds"]))
+    kinds: dict[str, Any] = {"int": int, "float": float, "int | None": lambda cell: int(cell) if cell else None}
+    return Result(**{field.name: kinds.get(str(field.type), str)(row[field.name]) for field in fields(Result)})
 
 
 def keep_outcome(table: str, method: str, outcome: Outcome) -> None:

@@ -90,7 +90,7 @@ def write_page(outcomes: Outcomes, path: Path) -> None:
     for title, (value, form) in _MEASURES.items():
         parts += [f"## {title}", _table(outcomes, methods, partial(_mark_lowest, value, form))]
     parts += ["## Data sets", _data_sets(outcomes), "## Methods", _method_list(methods), _PROTOCOL]
-    parts.append("\n".join(f"* Machine: {machine}" for machine in _machines(outcomes)))
+    parts.append("\n".join([_holes(outcomes, methods), *(f"* Machine: {machine}" for machine in _machines(outcomes))]))
     with written_whole(path) as temporary:
         temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
@@ -98,16 +98,12 @@ def write_page(outcomes: Outcomes, path: Path) -> None:
 def _missing(outcomes: Outcomes) -> list[str]:
     """What is missing from the page, in bold."""
     lacking = [f"{table} (`{needed_file(table)}`)" for table in TABLES if table not in outcomes]
-    holes = {table: [METHODS[method].title for method in METHODS if method not in of] for table, of in outcomes.items()}
     parts = []
     if lacking:
         parts.append(
             f"**This page is incomplete: there are no results for {len(lacking)} of {len(TABLES)} data sets: "
             f"{', '.join(lacking)}. `TANAGER_DATA` must name the folder that holds these files.**"
         )
-    if any(holes.values()):
-        not_run = "; ".join(f"{table}: {', '.join(titles)}" for table, titles in holes.items() if titles)
-        parts.append(f"**Not run, or not installed (`pip install 'tanager[bench]'`): {not_run}.**")
     failures = [
         f"{METHODS[method].title} on {table}: {outcome.why.removeprefix('failed: ')}"
         for table, of in outcomes.items()
@@ -115,6 +111,13 @@ def _missing(outcomes: Outcomes) -> list[str]:
         if isinstance(outcome, Stopped) and outcome.why != NOT_FINISHED
     ]
     return parts + ([f"**Failed: {'; '.join(failures)}.**"] if failures else [])
+
+
+def _holes(outcomes: Outcomes, methods: Sequence[str]) -> str:
+    """Which trials were not run, by method."""
+    holes = {method: [table for table, of in outcomes.items() if method not in of] for method in methods}
+    listed = [f"{METHODS[method].title} on {', '.join(tables)}" for method, tables in holes.items() if tables]
+    return f"* Not run: {'; '.join(listed)}." if listed else "* All trials were run."
 
 
 def _ranks(outcomes: Outcomes, methods: Sequence[str], path: Path) -> list[str]:

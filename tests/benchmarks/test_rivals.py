@@ -165,7 +165,7 @@ class TestMethods:
         splits = [Split(X[:80], y[:80], X[80:], y[80:]), Split(X[40:], y[40:], X[:40], y[:40])]
         warm_up(splits[0], METHODS[name].make())
         found = measure(splits, METHODS[name].make, seconds=100.0)
-        assert found.error < 30
+        assert found.error < 30 or name == "frequent"
         assert (found.n_train, found.n_test, found.n_columns, found.n_classes) == (80, 80, 2, 2)
 
     def test_folds_are_put_together(self):
@@ -281,10 +281,10 @@ class TestPage:
         text = (tmp_path / "page.md").read_text()
         row = "**10.00 ± 0.95** | *10.50 ± 0.97* | 11.00 ± 0.99 |"
         assert f"| iris | {row}" in text
-        assert "| 15.00 ± 1.13 | not finished (600 s) |" in text
-        assert "these 14 methods" not in text  # one finished a single data set of two, and is not ranked
-        assert "Over the 2 data sets that these 13 methods have finished. " in text
-        assert f"| TAN |  | {'2 / 0 / 0 | ' * 10}1 / 0 / 0 |" in text
+        assert "| 16.00 ± 1.16 | not finished (600 s) |" in text
+        assert "these 16 methods" not in text  # one finished a single data set of two, and is not ranked
+        assert "Over the 2 data sets that these 15 methods have finished. " in text
+        assert f"| TAN |  | {'2 / 0 / 0 | ' * 12}1 / 0 / 0 |" in text
         assert f"]({PICTURE})" in text
         assert (tmp_path / PICTURE).read_text().count("naive Bayes") == 1
         assert "* Machine: a machine" in text
@@ -294,8 +294,8 @@ class TestPage:
         write_page(outcomes, tmp_path / "page.md")
         text = (tmp_path / "page.md").read_text()
         assert "**This page is incomplete: there are no results for 34 of 36 data sets: breast_cancer (" in text
-        others = "TAN ensemble, Chow-Liu, pyAgrum, logistic, boosting, LightGBM, CatBoost, A2DE, ALR, explainable"
-        assert f"wine: {others}, explainable (2 bags), additive.**" in text
+        others = [METHODS[name].title for name in METHODS if name not in ("tan", "nb")]
+        assert f"* Not run: {'; '.join(f'{title} on wine' for title in others)}." in text
         assert "**Failed: naive Bayes on wine: KeyError: 'a'.**" in text
 
     def test_the_picture_is_the_same_for_the_same_ranks(self, outcomes, tmp_path):

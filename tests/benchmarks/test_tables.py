@@ -4,11 +4,12 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from benchmarks import tables
-from benchmarks.rivals import trials
+from benchmarks.rivals import outcomes, trials
 from benchmarks.rivals.methods import METHODS, installed_methods
 from benchmarks.rivals.outcomes import NOT_FINISHED, Result, Stopped, keep_outcome, kept_outcome
 
@@ -127,3 +128,16 @@ def test_ctrl_c_ends_the_trial_too(cache):
     assert process.returncode == 1
     assert complaints.strip() == "stopped; finished trials are kept, and the same command resumes from there"
     assert kept_outcome("iris", "nb") is None
+
+
+def test_published_outcomes_are_adopted_where_there_are_no_others(cache, monkeypatch):
+    monkeypatch.setattr(outcomes, "PUBLISHED", cache / "outcomes.csv")
+    keep_outcome("iris", "nb", RESULT)
+    keep_outcome("wine", "nb", replace(RESULT, n_parameters=None))
+    keep_outcome("wine", "logistic", Stopped(NOT_FINISHED, 5.0))
+    kept = tables.kept_outcomes()
+    tables.main(["iris", "--method", "nb", "--finished", "--publish", "--no-page"])
+    monkeypatch.setenv("TANAGER_BENCH_CACHE", str(cache / "another"))
+    keep_outcome("iris", "nb", replace(RESULT, n_wrong=7))
+    tables.main(["iris", "--method", "nb", "--finished", "--from-published", "--no-page"])
+    assert tables.kept_outcomes() == {**kept, "iris": {"nb": replace(RESULT, n_wrong=7)}}
