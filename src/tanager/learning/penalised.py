@@ -39,7 +39,7 @@ from tanager.training import History, ParentPath
 
 _STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 _N_PARTS = 3
-_MOST_ROWS = 10_000  # that strengths are chosen on
+_MANY_ROWS = 10_000  # with more of them one part is held out: strengths that suit fewer rows are too strong for all
 _PRIOR_ROWS = 10.0  # that a feature's frequencies alone count for beside those given its parent
 _FIRST = 3.0  # the strength that is tried first
 _FLAT = 0.01  # share of the loss that stronger penalties must save, or weaker ones are tried, too
@@ -291,7 +291,7 @@ class PenalisedLikelihood(ParameterOptions):
 def _make_folds(context: Context, seed: int) -> list[_Fold]:
     if context.validation is not None:
         return [_Fold(context, context.validation.merged())]
-    parts = hold_out(context.rows, seed, _N_PARTS, _MOST_ROWS)
+    parts = hold_out(context.rows, seed, _N_PARTS if context.rows.n_counted <= _MANY_ROWS else None)
     rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
     return [_Fold(context.part(kept), held.merged()) for kept, held in rows]
 
