@@ -62,8 +62,8 @@ std::vector<std::vector<double>> edges_of(nb::handle object, View<const Index> c
 class BoundEffects {
  public:
     BoundEffects(nb::handle columns, nb::handle y, nb::handle weight, Index n_classes, nb::handle cards,
-                 nb::handle edges, nb::handle tables, int n_threads)
-        : effects_(make(columns, y, weight, n_classes, cards, edges, tables, n_threads)) {}
+                 nb::handle edges, nb::handle tables, double copies, int n_threads)
+        : effects_(make(columns, y, weight, n_classes, cards, edges, tables, copies, n_threads)) {}
 
     double loss(nb::handle theta, nb::handle penalties, nb::handle gradient) {
         const auto entries = theta_of(theta);
@@ -129,8 +129,11 @@ class BoundEffects {
 
  private:
     static std::unique_ptr<Effects> make(nb::handle columns, nb::handle y, nb::handle weight, Index n_classes,
-                                         nb::handle cards, nb::handle edges, nb::handle tables, int n_threads) {
+                                         nb::handle cards, nb::handle edges, nb::handle tables, double copies,
+                                         int n_threads) {
         require(n_classes >= 1 && n_classes <= most_entries, "n_classes must be at least 1");
+        require(copies >= 1.0 && std::isfinite(copies), "copies must be at least 1");
+        require(copies == 1.0 || n_classes > 2, "copies above 1 require more than two classes");
         require(n_threads >= 1 && n_threads <= 1024, "n_threads must be 1 to 1024");
         const auto sizes = view<const Index>(cards, "cards");
         const Codes x = columns_of(columns, sizes);
@@ -139,7 +142,7 @@ class BoundEffects {
         const auto weights = view<const double>(weight, "weight", x.columns);
         for (const double each : weights) require(each >= 0.0 && std::isfinite(each), "weight must not be negative");
         return std::make_unique<Effects>(x, labels, weights, n_classes, sizes, edges_of(edges, sizes),
-                                         tables_of(tables, sizes, n_classes), n_threads);
+                                         tables_of(tables, sizes, n_classes), copies, n_threads);
     }
 
     View<const double> theta_of(nb::handle theta) const {
@@ -164,9 +167,9 @@ class BoundEffects {
 
 void bind_effects(nb::module_& m) {
     nb::class_<BoundEffects>(m, "Effects")
-        .def(nb::init<nb::handle, nb::handle, nb::handle, Index, nb::handle, nb::handle, nb::handle, int>(),
+        .def(nb::init<nb::handle, nb::handle, nb::handle, Index, nb::handle, nb::handle, nb::handle, double, int>(),
              nb::arg("columns"), nb::arg("y"), nb::arg("weight"), nb::arg("n_classes"), nb::arg("cards"),
-             nb::arg("edges"), nb::arg("tables"), nb::arg("n_threads"))
+             nb::arg("edges"), nb::arg("tables"), nb::arg("copies"), nb::arg("n_threads"))
         .def_prop_ro("n_entries", &BoundEffects::n_entries)
         .def("loss", &BoundEffects::loss, nb::arg("theta"), nb::arg("penalties"), nb::arg("gradient"))
         .def("minimise", &BoundEffects::minimise, nb::arg("theta"), nb::arg("penalties"), nb::arg("most_steps"),

@@ -100,12 +100,15 @@ decltype(auto) with_effect_lanes(Index lanes, Function&& function) {
 }
 
 // From the scores of rows, at most a block, to probabilities, with the weighted negative log-probability of their
-// classes. One thing is done for all rows before the next, so that rows do not wait for each other.
+// classes. Any class but a row's own stands for several, exp(log_copies) of them. One thing is done for all rows before
+// the next, so that rows do not wait for each other.
 template <int W>
-void softmax_rows(Index n_rows, Index stride, const Index* y, const float* weight, float* lines, double* losses) {
+void softmax_rows(Index n_rows, Index stride, const Index* y, const float* weight, float log_copies, float* lines,
+                  double* losses) {
     float highest[block_rows], of_class[block_rows], sums[block_rows];
     for (Index r = 0; r < n_rows; ++r) {
-        const float* line = lines + r * stride;
+        float* line = lines + r * stride;
+        line[y[r]] -= log_copies;
         auto top = load<W>(line);
         for (Index c = W; c < stride; c += W) {
             const auto value = load<W>(line + c);
@@ -151,7 +154,7 @@ void sigmoid_rows(Index n_rows, const float* __restrict is_second, const float* 
 
 Effects::Effects(const Codes& columns, View<const Index> y, View<const double> weight, Index n_classes,
                  View<const Index> cards, std::vector<std::vector<double>> edges, std::vector<EffectTable> tables,
-                 int n_threads)
+                 double copies, int n_threads)
     : n_classes_(n_classes),
       width_(n_classes == 2 ? 1 : n_classes),
       lanes_(n_classes == 2 ? 1 : lanes_for(n_classes)),
@@ -161,6 +164,7 @@ Effects::Effects(const Codes& columns, View<const Index> y, View<const double> w
       weight_(weight.begin(), weight.end()),
       edges_(std::move(edges)),
       tables_(std::move(tables)),
+      log_copies_(static_cast<float>(std::log(copies))),
       residual_(static_cast<std::size_t>(y.size * stride_)),
       row_loss_(static_cast<std::size_t>(y.size)),
       crew_(n_threads) {
@@ -213,7 +217,7 @@ void Effects::score_rows(Finish&& finish) {
                 if constexpr (lanes() == 1)
                     sigmoid_rows(n, is_second_.data() + start, weight, lines, losses);
                 else
-                    softmax_rows<lanes()>(n, stride_, y_.data() + start, weight, lines, losses);
+                    softmax_rows<lanes()>(n, stride_, y_.data() + start, weight, log_copies_, lines, losses);
             });
             finish(start, start + n);
         }

@@ -5,6 +5,9 @@
 // A table has a cell for each value of one column, or for each pair of values of two. The loss is convex in theta. With
 // two classes only the difference of their scores matters: theta then has one entry a cell, and softmax is a sigmoid.
 //
+// If only some of the classes are there, drawn at random, each stands for k: softmax_y is then exp(score_y) over
+// exp(score_y) + k times the sum of the others, and gradients are what they are, in expectation, with all classes.
+//
 // The penalty is a quadratic form, too: for each table a ridge on its entries, squared differences of neighbouring
 // cells along either axis, each edge with a weight of its own, and squared differences of these differences.
 //
@@ -45,10 +48,11 @@ struct FactorBlock {
 
 class Effects {
  public:
-    // Columns are [K, N], with every code below its card. Weights of edges are those between values v and v + 1.
+    // Columns are [K, N], with every code below its card. Weights of edges are those between values v and v + 1. More
+    // copies than 1 require more than two classes.
     Effects(const Codes& columns, View<const Index> y, View<const double> weight, Index n_classes,
             View<const Index> cards, std::vector<std::vector<double>> edges, std::vector<EffectTable> tables,
-            int n_threads);
+            double copies, int n_threads);
 
     Index n_rows() const { return static_cast<Index>(y_.size()); }
     Index n_classes() const { return n_classes_; }
@@ -119,6 +123,7 @@ class Effects {
     std::vector<float> weight_;
     std::vector<std::vector<double>> edges_;
     std::vector<EffectTable> tables_;
+    float log_copies_;
     std::vector<float> theta_;     // [n_cells + 1, stride]
     std::vector<float> residual_;  // [N, stride]: what gradients are sums of
     std::vector<double> row_loss_;

@@ -164,6 +164,7 @@ def effects(rng):
         "cards": cards,
         "edges": rng.uniform(0.0, 2.0, (cards - 1).sum()),
         "tables": tables[: rng.integers(0, 4)],
+        "copies": 1.0 if n_classes <= 2 else float(rng.uniform(1.0, 9.0)),
         "n_threads": int(rng.integers(1, 4)),
     }
     return Call(core.Effects, arguments)

@@ -19,13 +19,14 @@ CLASSES = [1, 2, 3, 9]
 CLOSE = 2e-6
 
 
-def make_problem(cards, tables, n_classes, n_rows, seed):
+def make_problem(cards, tables, n_classes, n_rows, seed, copies=1.0):
     """Random rows, weights and edges; a third of the edges weighs nothing."""
     rng = np.random.default_rng(seed)
     edges = [(rng.uniform(0.2, 2.0, card - 1) * (rng.random(card - 1) < 0.7)).tolist() for card in cards]
     columns = np.stack([rng.integers(0, card, n_rows) for card in cards])
     weight = rng.uniform(0.1, 2.0, n_rows)
-    return Problem(columns, rng.integers(0, n_classes, n_rows), weight, n_classes, list(cards), edges, list(tables))
+    y = rng.integers(0, n_classes, n_rows)
+    return Problem(columns, y, weight, n_classes, list(cards), edges, list(tables), copies)
 
 
 @st.composite
@@ -34,7 +35,8 @@ def problems(draw):
     column = st.integers(0, len(cards) - 1)
     tables = draw(st.lists(st.tuples(column, st.one_of(st.just(-1), column)), max_size=4))
     n_classes = draw(st.sampled_from([1, 2, 3, 4, 9]))
-    return make_problem(cards, tables, n_classes, draw(st.integers(1, 30)), draw(SEEDS))
+    copies = 1.0 if n_classes <= 2 else draw(st.sampled_from([1.0, 3.5]))
+    return make_problem(cards, tables, n_classes, draw(st.integers(1, 30)), draw(SEEDS), copies)
 
 
 def arguments_of(problem, n_threads=1):
@@ -46,6 +48,7 @@ def arguments_of(problem, n_threads=1):
         "cards": np.array(problem.cards),
         "edges": np.concatenate([*problem.edges, []]),
         "tables": np.array(problem.tables, np.int64).reshape(-1, 2),
+        "copies": problem.copies,
         "n_threads": n_threads,
     }
 
@@ -453,6 +456,9 @@ def with_entry(array, value, place=0):
         ("tables", lambda a: with_entry(a, 2**62, 3), "table 1 is not of columns"),
         ("tables", lambda a: a.astype(np.int32), "tables has the wrong type of numbers"),
         ("tables", np.asfortranarray, "tables must be C-contiguous"),
+        ("copies", lambda copies: 0.5, "copies must be at least 1"),
+        ("copies", lambda copies: np.nan, "copies must be at least 1"),
+        ("copies", lambda copies: np.inf, "copies must be at least 1"),
         ("n_threads", lambda n: 0, "n_threads must be 1 to 1024"),
         ("n_threads", lambda n: -1, "n_threads must be 1 to 1024"),
         ("n_threads", lambda n: 1025, "n_threads must be 1 to 1024"),
@@ -493,6 +499,7 @@ def test_tables_must_not_have_more_entries_than_can_be_numbered(n_tables, n_clas
         "cards": np.array([card]),
         "edges": np.zeros(card - 1),
         "tables": np.array([[0, 0 if n_classes < 10 else -1]] * n_tables),
+        "copies": 1.0,
         "n_threads": 1,
     }
     with pytest.raises(ValueError, match="more entries than 32 bits can number"):

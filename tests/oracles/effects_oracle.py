@@ -20,6 +20,7 @@ class Problem(NamedTuple):
     cards: list[int]
     edges: list[list[float]]
     tables: list[tuple[int, int]]
+    copies: float = 1.0  # number of classes that any but a row's own stands for
 
     @property
     def width(self):
@@ -58,6 +59,7 @@ def probabilities(problem, theta):
             scores += table[cell]
         if problem.n_classes == 2:
             scores = np.array([0.0, scores[0]])
+        scores[problem.y[n]] -= math.log(problem.copies)
         shifted = np.exp(scores - scores.max())
         result[n] = shifted / shifted.sum()
     return result

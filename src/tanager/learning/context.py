@@ -45,6 +45,7 @@ _N_PARTS = 3
 _EVERY = 4  # the held-out fraction of many rows is one in this many
 _MOST_DEALT = 10_000_000  # copies of rows that are dealt out one by one
 _FEWEST_GROUPS, _MOST_GROUPS = 3, 12
+_MOST_CLASSES = 100  # of those that a choice is made on, where all would take long
 _GROUPS_PER_ROOT = 1.5  # of the third root of the number of rows, where there may be 12
 
 _Item = TypeVar("_Item")
@@ -60,6 +61,7 @@ class Rows(NamedTuple):
     cards: NDArray[np.int64]  # int64[D]: number of values of each feature
     n_classes: int
     n_ordered: NDArray[np.int64] | None = None  # int64[D]: how many of the first values of each feature are in order
+    class_copies: float = 1.0  # number of classes that any but a row's own stands for, where only some were drawn
 
     def full_weight(self) -> FloatArray:
         """Weights of all rows, 1 where none were given."""
@@ -84,6 +86,12 @@ class Rows(NamedTuple):
         """The rows of a part, with their weights in it."""
         rows = self.take(part.rows)
         return rows if part.weight is None else rows._replace(weight=part.weight)
+
+    def take_classes(self, classes: IntArray) -> Rows:
+        """The rows of classes that were drawn at random, which are in ascending order and numbered from 0 on."""
+        rows = self.take(np.flatnonzero(np.isin(self.y, classes)))
+        copies = (self.n_classes - 1) / (len(classes) - 1)
+        return rows._replace(y=np.searchsorted(classes, rows.y), n_classes=len(classes), class_copies=copies)
 
     def merged(self) -> Rows:
         """The distinct rows with the sums of their weights, in an order of their own.
@@ -268,6 +276,21 @@ class Context:
         """The same rows and answers with another number of threads, another verbosity, other limits, or a watch."""
         return replace(self, **options)
 
+    def few_classes(self, seed: int) -> Context:
+        """The rows of at most 100 classes, drawn at random.
+
+        What is chosen on them holds for all: a class has as many rows as before, and effects are fitted as if it had as
+        many competitors (see ``effects.h``).
+        """
+        if self.rows.n_classes <= _MOST_CLASSES:
+            return self
+        drawn = np.random.default_rng(seed).permutation(np.unique(self.rows.y))
+        if self.validation is not None:
+            drawn = drawn[np.argsort(~np.isin(drawn, self.validation.y), kind="stable")]
+        classes = np.sort(drawn[:_MOST_CLASSES])
+        validation = None if self.validation is None else self.validation.take_classes(classes)
+        return replace(self, rows=self.rows.take_classes(classes), validation=validation, _answers=_Answers())
+
     def part(self, rows: Rows) -> Context:
         """Some of the rows, with what is known beforehand, to be worked on by one thread."""
         return Context(rows, rules=self.rules, directions=self.directions, limits=self.limits)
@@ -312,11 +335,12 @@ class Context:
         return found
 
     def _row_scores(self, name: str) -> FloatArray:
-        rows = self.merged_rows() if name == RESIDUAL else self.rows
+        rows = self.few_classes(0).merged_rows() if name == RESIDUAL else self.rows
         arrays = (rows.codes, rows.y, rows.full_weight())
         with Crew(self.n_threads) as crew:
             if name == RESIDUAL:
-                return residual_gains(*arrays, rows.n_classes, self.n_ordered, self.groups(), crew)
+                given = (*arrays, rows.n_classes, self.n_ordered, self.groups(), crew)
+                return residual_gains(*given, rows.class_copies)
             return pair_scores(name, arrays, rows.cards, rows.n_classes, crew)
 
     def _counted_scores(self, name: str) -> FloatArray:

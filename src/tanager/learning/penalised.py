@@ -242,7 +242,7 @@ class PenalisedLikelihood(ParameterOptions):
         chosen: Any = self.set_params(**untuned)
         if context.rows.n_counted < 2 * _N_PARTS:
             return cast(Self, chosen)
-        folds = context.remember(("folds of effects", seed), lambda: _make_folds(context, seed))
+        folds = context.remember(("folds of effects", seed), lambda: _make_folds(context.few_classes(seed), seed))
         search = _Search(context, folds, context.map(lambda fold: lay_out(fold.context), folds))
         main, pairs, groups = search.best_main() if "main" in is_open else float(self.main), 1.0, self._n_groups
         if self.adaptive is True or (self._is_open("adaptive") and "main" in is_open):
@@ -359,7 +359,8 @@ def make_effects(
     rows: Rows, n_ordered: Any, groups: Groups, pairs: Sequence[tuple[int, int]], n_threads: int = 1
 ) -> Effects:
     """The effects of features and pairs over rows."""
-    return Effects(rows.codes, rows.y, rows.full_weight(), rows.n_classes, n_ordered, groups, pairs, n_threads)
+    given = (rows.codes, rows.y, rows.full_weight(), rows.n_classes, n_ordered, groups, pairs, n_threads)
+    return Effects(*given, rows.class_copies)
 
 
 def pairs_of(layouts: Sequence[Layout]) -> list[tuple[int, int]]:

@@ -199,12 +199,13 @@ PRESETS: Mapping[str, Recipe] = {
 """Recipes for one tree that are tried where nothing is given; docs/defaults.md has what each is for."""
 
 _FOR_MANY_ROWS = ("margin", "wide margin")
-_MANY_ROWS, _MANY_CLASSES = 2_500, 10
+_MANY_ROWS, _MANY_CLASSES, _MANY_ROWS_OF_CLASS = 2_500, 10, 25
 
 
 def worth_trying(recipes: Mapping[str, RecipeT], rows: Rows) -> dict[str, RecipeT]:
     """The presets that may be best for some rows: margins only pay off with many classes and many rows."""
-    has_all = rows.n_classes >= _MANY_CLASSES and rows.n_counted >= _MANY_ROWS
+    many_rows = max(_MANY_ROWS, _MANY_ROWS_OF_CLASS * rows.n_classes)
+    has_all = rows.n_classes >= _MANY_CLASSES and rows.n_counted >= many_rows
     return {name: each for name, each in recipes.items() if has_all or name not in _FOR_MANY_ROWS}
 
 

@@ -89,6 +89,8 @@ class Effects:
         Pairs of features.
     n_threads : int, default=1
         Does not change the result.
+    class_copies : float, default=1
+        Number of classes that any but a row's own stands for, where only some of them were drawn.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class Effects:
         groups: Groups,
         pairs: Sequence[tuple[int, int]] = (),
         n_threads: int = 1,
+        class_copies: float = 1.0,
     ) -> None:
         self.groups, self.pairs, self.n_classes = groups, list(pairs), n_classes
         n_features = len(groups.cards)
@@ -129,7 +132,15 @@ class Effects:
         self._y, self._weight = np.ascontiguousarray(y, np.int64), np.ascontiguousarray(weight, np.float64)
         self._edge_weights = self._edges()
         self._core = core.Effects(
-            self._columns, self._y, self._weight, n_classes, self._cards, self._edge_weights, self._tables, n_threads
+            self._columns,
+            self._y,
+            self._weight,
+            n_classes,
+            self._cards,
+            self._edge_weights,
+            self._tables,
+            class_copies,
+            n_threads,
         )
 
     def fit(
@@ -290,10 +301,18 @@ def _parts(n_columns: int, n_rows: int) -> list[slice]:
 
 
 def residual_gains(
-    codes: IntArray, y: IntArray, weight: FloatArray, n_classes: int, n_ordered: IntArray, groups: Groups, crew: Crew
+    codes: IntArray,
+    y: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+    n_ordered: IntArray,
+    groups: Groups,
+    crew: Crew,
+    class_copies: float = 1.0,
 ) -> FloatArray:
     """How much each pair of features would add to the main effects of all, float64[D, D]; from some of the rows."""
     # Drawn, since the order of rows may have a rhythm: every other row could be of the same class.
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_RESIDUAL_ROWS])
-    effects = Effects(codes[rows], y[rows], weight[rows], n_classes, n_ordered, groups, n_threads=crew.n_threads)
+    given = (codes[rows], y[rows], weight[rows], n_classes, n_ordered, groups)
+    effects = Effects(*given, n_threads=crew.n_threads, class_copies=class_copies)
     return effects.pair_gains(effects.fit(_RESIDUAL_STRENGTH, 1.0, most_steps=_RESIDUAL_STEPS), crew)
