@@ -64,7 +64,7 @@ sbom: $(VENV)/.installed  ## write the bill of materials, CycloneDX, to build/sb
 	$(BIN)/python tools/sbom.py > build/sbom.json
 
 audit: $(VENV)/.installed-supply  ## look for known vulnerabilities of what is pinned
-	$(BIN)/pip-audit --progress-spinner off --require-hashes --disable-pip --requirement requirements/ci.txt
+	@$(BIN)/python tools/audit.py requirements/ci.txt
 
 clean:  ## remove caches and builds; the virtual environment stays
 	rm -rf build dist docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,6 +12,7 @@ import argparse
 import json
 import threading
 import time
+from array import array
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -52,7 +53,7 @@ class Client(threading.Thread):
         super().__init__()
         self._port, self._rows, self._expected, self._end, self._n_most = port, rows, expected, end, n_most
         self._rng = np.random.default_rng(seed)
-        self.latencies: list[float] = []
+        self.latencies = array("d")  # small, so that the memory of the service shows
         self.errors: list[str] = []
 
     def run(self) -> None:

@@ -4,6 +4,7 @@
 own, since a signal that comes late would end the tests.
 """
 
+import copy
 import inspect
 import os
 import signal
@@ -29,6 +30,14 @@ from tanager import (
 FOLDER = os.path.dirname(tanager.__file__)
 SHORT = GradientDescent(epochs=2, batch_size=50)
 
+
+class InPieces(TANClassifier):
+    """Learns the rows of each fit on top of those before."""
+
+    def fit(self, X, y):
+        return self.partial_fit(X, y, classes=["no", "perhaps", "yes"])
+
+
 KINDS = {
     "counts": lambda: TANClassifier("chow-liu", "ml", random_state=0),
     "penalised": lambda: TANClassifier("chow-liu", "penalised", random_state=0),
@@ -45,6 +54,8 @@ KINDS = {
         IndependentSearches("subset", 2), SHORT, random_state=0, n_jobs=2
     ),
     "drawn members": lambda: TANEnsembleClassifier(SampledStructures("subset", 2), SHORT, random_state=0),
+    "counts in pieces": lambda: InPieces("chow-liu", "ml", random_state=0),
+    "gradients in pieces": lambda: InPieces("subset", SHORT, random_state=0),
 }
 
 
@@ -59,6 +70,14 @@ def second_rows():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 3, 150)
     return rng.normal(size=(150, 3)) - y[:, None], np.array(["c", "b", "a"])[y]
+
+
+def later_rows():
+    """The same columns, with a class and missing cells that are new."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 150)
+    X = rng.normal(size=(150, 4)) + y[:, None]
+    return np.where(rng.random(X.shape) < 0.1, np.nan, X), np.array(["no", "perhaps", "yes"])[y]
 
 
 class BrokenError(Exception):
@@ -109,13 +128,18 @@ class Whole:
 
     def __init__(self, make, is_second):
         self.estimator = make()
-        self.rows = second_rows() if is_second else first_rows()
-        self.X, y = first_rows()
+        self.goes_on = isinstance(self.estimator, InPieces)
+        self.X, y = self.rows = first_rows()
         if is_second:
             self.estimator.fit(self.X, y)
+            self.rows = later_rows() if self.goes_on else second_rows()
         self.before = dict(vars(self.estimator))
         self.expected = answers(self.estimator, self.X) if is_second else None
-        self.after = answers(make().fit(*self.rows), self.rows[0])
+        self.after = answers(self.twin().fit(*self.rows), self.rows[0])
+
+    def twin(self):
+        """Another estimator that has learned the same."""
+        return copy.deepcopy(self.estimator)
 
     def fit(self):
         self.estimator.fit(*self.rows)
@@ -127,6 +151,8 @@ class Whole:
             assert is_fitted(self.estimator) == (self.expected is not None)
             if self.expected is not None:
                 assert answers(self.estimator, self.X) == self.expected
+            if self.goes_on:
+                assert answers(self.twin().fit(*self.rows), self.rows[0]) == self.after
             return
         assert may_be_done, sorted(name for name in now if now[name] is not self.before.get(name))
         assert answers(self.estimator, self.rows[0]) == self.after
@@ -152,8 +178,8 @@ def send_signals(n_signals):
     cases = [(name, is_second) for name in KINDS for is_second in (False, True)]
     for number, (name, is_second) in enumerate(cases):
         whole = Whole(KINDS[name], is_second)
-        start = time.perf_counter()
-        KINDS[name]().fit(*whole.rows)
+        twin, start = whole.twin(), time.perf_counter()
+        twin.fit(*whole.rows)
         seconds = time.perf_counter() - start
         for _ in range((n_signals + number) // len(cases)):
             interrupted(whole.fit, rng.uniform(0, seconds))

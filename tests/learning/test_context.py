@@ -493,3 +493,36 @@ def test_no_more_rows_take_part_than_are_asked_for(n_rows):
         others = np.concatenate([other.rows for _, other in parts if other is not held])
         assert sorted(kept.rows) == sorted(others)
         assert not set(kept.rows) & set(held.rows)
+
+
+def many_classes(validation=None):
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.arange(150), rng.integers(0, 150, 450)])
+    rows = Rows(rng.integers(0, 4, (600, 2)).astype(np.uint8), y, np.arange(1.0, 601.0), np.full(2, 4), 150)
+    return Context(rows, validation=validation)
+
+
+def test_of_many_classes_a_hundred_are_drawn_with_all_their_rows():
+    context = many_classes()
+    few = context.few_classes(seed=1)
+    assert (few.rows.n_classes, set(few.rows.y.tolist())) == (100, set(range(100)))
+    assert few.rows.class_copies == 149 / 99
+    positions = few.rows.weight.astype(int) - 1
+    own = context.rows.y[positions]
+    assert np.array_equal(np.unique(own)[few.rows.y], own)
+    assert len(positions) == np.isin(context.rows.y, own).sum()
+    assert np.array_equal(few.rows.codes, context.rows.codes[positions])
+    assert set(own.tolist()) != set(context.rows.y[context.few_classes(2).rows.weight.astype(int) - 1].tolist())
+
+
+def test_classes_with_validation_rows_are_drawn_first():
+    rows = many_classes().rows
+    validation = rows.take(np.flatnonzero(np.isin(rows.y, [3, 149])))
+    few = many_classes(validation).few_classes(seed=1)
+    assert len(few.validation.y) == len(validation.y)
+    assert (few.validation.n_classes, few.validation.class_copies) == (100, 149 / 99)
+
+
+def test_few_classes_stay():
+    context = make_context()
+    assert context.few_classes(0) is context

@@ -676,3 +676,18 @@ def test_a_signal_ends_a_fit_between_two_steps(make):
                 started.kill()
     assert output == "interrupted and not fitted\n", messages
     assert started.returncode == 0
+
+
+@pytest.mark.slow
+def test_strengths_for_many_classes_are_near_those_that_all_of_them_ask_for(monkeypatch):
+    """With 300 classes of 6 rows each; without copies of classes penalties would be chosen that are much weaker."""
+    rng = np.random.default_rng(0)
+    centres, y = rng.normal(size=(300, 3)) * 2, np.repeat(np.arange(300), 6)
+    X = centres[y] + rng.normal(size=(len(y), 3))
+
+    def strength():
+        return TANClassifier("none", PenalisedLikelihood(), random_state=0).fit(X, y).options_["parameters"].main
+
+    of_some = strength()
+    monkeypatch.setattr("tanager.learning.context.MOST_CLASSES", 300)
+    assert 1 / 3.5 < of_some / strength() < 3.5

@@ -182,7 +182,7 @@ def _input_tables(columns: Iterable[NumericColumn | CategoryColumn], labels: lis
     numbers, texts = [], []
     for column, label in zip(columns, labels, strict=True):
         pairs = [] if isinstance(column, NumericColumn) else _coded_values(column)
-        numbers.append([(float(value), code) for value, code in pairs if _is_number(value)])
+        numbers.append([(_double(value, label), code) for value, code in pairs if _is_number(value)])
         texts.append([(_c_text(value, label), code) for value, code in pairs if not _is_number(value)])
     code = f"{name}_code"
     return "\n".join(
@@ -200,7 +200,7 @@ def _input_tables(columns: Iterable[NumericColumn | CategoryColumn], labels: lis
             _array(code, f"{name}_number_codes", [value for _, value in _flat(numbers)]),
             _index_array(f"{name}_number_ptr", _pointers(numbers)),
             "/* Categories that are strings, and their codes. */",
-            _array("char *const", f"{name}_texts", [value for value, _ in _flat(texts)] or ["NULL"]),
+            _array("char *const", f"{name}_texts", [value for value, _ in _flat(texts)] or ['""']),
             _array(code, f"{name}_text_codes", [value for _, value in _flat(texts)]),
             _index_array(f"{name}_text_ptr", _pointers(texts)),
         ]
@@ -251,6 +251,16 @@ def _coded_values(column: CategoryColumn) -> list[tuple[Any, int]]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (Real, Decimal, np.bool_))
+
+
+def _double(value: Any, column: str) -> float:
+    """A category as C has it; refuses what would be another number there."""
+    if float(value) != value:
+        raise ValueError(
+            f"column {column!r} has the category {value!r}, which double precision cannot hold: make the column text "
+            "before fitting"
+        )
+    return float(value)
 
 
 def _flat(lists: list[list[Any]]) -> list[Any]:

@@ -39,13 +39,14 @@ RESIDUAL: Literal["residual"] = "residual"
 
 COUNTED_SCORES = ("information", "explaining-away")
 """Scores of pairs that need nothing but counts."""
+MOST_CLASSES = 100
+"""Classes that a choice is made on, where all would take long."""
 
 _FEW_ROWS, _MOST_ROWS = 2_500, 20_000
 _N_PARTS = 3
 _EVERY = 4  # the held-out fraction of many rows is one in this many
 _MOST_DEALT = 10_000_000  # copies of rows that are dealt out one by one
 _FEWEST_GROUPS, _MOST_GROUPS = 3, 12
-_MOST_CLASSES = 100  # of those that a choice is made on, where all would take long
 _GROUPS_PER_ROOT = 1.5  # of the third root of the number of rows, where there may be 12
 
 _Item = TypeVar("_Item")
@@ -282,12 +283,12 @@ class Context:
         What is chosen on them holds for all: a class has as many rows as before, and effects are fitted as if it had as
         many competitors (see ``effects.h``).
         """
-        if self.rows.n_classes <= _MOST_CLASSES:
+        if self.rows.n_classes <= MOST_CLASSES:
             return self
         drawn = np.random.default_rng(seed).permutation(np.unique(self.rows.y))
         if self.validation is not None:
             drawn = drawn[np.argsort(~np.isin(drawn, self.validation.y), kind="stable")]
-        classes = np.sort(drawn[:_MOST_CLASSES])
+        classes = np.sort(drawn[:MOST_CLASSES])
         validation = None if self.validation is None else self.validation.take_classes(classes)
         return replace(self, rows=self.rows.take_classes(classes), validation=validation, _answers=_Answers())
 

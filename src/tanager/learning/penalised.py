@@ -19,7 +19,7 @@ import numpy as np
 
 from tanager._options import check_choice, check_count, check_number
 from tanager._types import FloatArray
-from tanager.learning.context import Context, Rows, hold_out
+from tanager.learning.context import MOST_CLASSES, Context, Rows, hold_out
 from tanager.learning.monotone import MonotoneEffects
 from tanager.learning.parameters import Fitted, LayOut, ParameterOptions
 from tanager.learning.structures import Forest
@@ -144,8 +144,12 @@ class _Search:
         return main, pairs, found[pairs]
 
     def best_groups(self, main: float, pairs: float, coarse: FloatArray) -> tuple[int, float]:
-        """Groups and strength of pairs; fine groups are only tried where the penalty of coarse ones is weak."""
-        if pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds):
+        """Groups and strength of pairs; fine groups are only tried where the penalty of coarse ones is weak.
+
+        With many classes they would have millions of entries for each pair, and take minutes.
+        """
+        is_large = self.context.rows.n_classes > MOST_CLASSES
+        if is_large or pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds):
             return _COARSE, pairs
         fine = self._with_pairs(_FINE)
         found = self._strengths(lambda strength: fine(main, strength), pairs)
