@@ -20,6 +20,15 @@ void pull_together(Index size, const double* __restrict theta, Index step, Stren
     for (Index k = 0; k < size; ++k) pull[k + step] += strength(k) * (theta[k + step] - theta[k]);
 }
 
+// The same for half the sum over k of strength(k) (theta[k + 2 step] - 2 theta[k + step] + theta[k])^2.
+template <class Strength>
+void straighten(Index size, const double* __restrict theta, Index step, Strength&& strength, double* pull) {
+    const auto bend = [&](Index k) { return strength(k) * (theta[k + 2 * step] - 2.0 * theta[k + step] + theta[k]); };
+    for (Index k = 0; k < size; ++k) pull[k] += bend(k);
+    for (Index k = 0; k < size; ++k) pull[k + step] -= 2.0 * bend(k);
+    for (Index k = 0; k < size; ++k) pull[k + 2 * step] += bend(k);
+}
+
 }  // namespace
 
 // Call visit(place, next, strength) for each pair of neighbouring cells of a table that a penalty holds together.
@@ -78,28 +87,34 @@ void Effects::add_penalty(const EffectTable& table, const Penalty& penalty, Add&
 double Effects::penalise(Index t, const Penalty& penalty, const double* theta, double* scratch,
                          double* gradient) const {
     const EffectTable& table = tables_[t];
-    const Index n_line = table.card_other * width_, size = table.card * n_line;
-    double *pull = scratch, *strength = scratch + size;
+    const Index size = table.n_cells() * width_;
+    double *pull = scratch, *steps = scratch + size, *bends = scratch + 2 * size;
     for (Index k = 0; k < size; ++k) pull[k] = penalty.ridge * theta[k];
-    const auto& along = edges_[table.column];
-    for (Index a = 0; a + 1 < table.card; ++a)
-        if (const double held = penalty.along * along[a]; held > 0.0)
-            pull_together(n_line, theta + a * n_line, n_line, [&](Index) { return held; }, pull + a * n_line);
-    if (table.other >= 0 && penalty.across > 0.0) {
-        for (Index k = 0; k + width_ < n_line; ++k) strength[k] = penalty.across * edges_[table.other][k / width_];
-        for (Index a = 0; a < table.card; ++a)
-            pull_together(
-                n_line - width_, theta + a * n_line, width_, [&](Index k) { return strength[k]; }, pull + a * n_line);
-    }
-    for_each_bend(table, penalty, [&](Index place, Index step, double held) {
-        for (Index c = 0; c < width_; ++c) {
-            const Index k = place * width_ + c, next = k + step * width_, last = next + step * width_;
-            const double bend = held * (theta[last] - 2.0 * theta[next] + theta[k]);
-            pull[k] += bend;
-            pull[next] -= 2.0 * bend;
-            pull[last] += bend;
+    // Lines of cells along an index that varies fastest: strengths differ within a line, and are the same for all.
+    const auto hold_lines = [&](Index n_lines, Index n_cells, Index column, double of_steps, double of_bends) {
+        const auto& edges = edges_[column];
+        const Index n_line = n_cells * width_, n_steps = n_line - width_,
+                    n_bends = std::max(n_steps - width_, Index{0});
+        for (Index k = 0; k < n_steps; ++k) steps[k] = of_steps * edges[k / width_];
+        for (Index k = 0; k < n_bends; ++k) bends[k] = of_bends * edges[k / width_] * edges[k / width_ + 1];
+        for (Index k = 0; k < n_lines * n_line; k += n_line) {
+            if (of_steps > 0.0) pull_together(n_steps, theta + k, width_, [&](Index p) { return steps[p]; }, pull + k);
+            if (of_bends > 0.0) straighten(n_bends, theta + k, width_, [&](Index p) { return bends[p]; }, pull + k);
         }
-    });
+    };
+    if (table.other < 0) {
+        hold_lines(1, table.card, table.column, penalty.along, penalty.bend_along);
+    } else {
+        const auto& along = edges_[table.column];
+        const Index n_line = table.card_other * width_;
+        for (Index a = 0; a + 1 < table.card; ++a)
+            if (const double held = penalty.along * along[a]; held > 0.0)
+                pull_together(n_line, theta + a * n_line, n_line, [&](Index) { return held; }, pull + a * n_line);
+        for (Index a = 0; a + 2 < table.card; ++a)
+            if (const double held = penalty.bend_along * along[a] * along[a + 1]; held > 0.0)
+                straighten(n_line, theta + a * n_line, n_line, [&](Index) { return held; }, pull + a * n_line);
+        hold_lines(table.card, table.card_other, table.other, penalty.across, penalty.bend_across);
+    }
     for (Index k = 0; k < size; ++k) gradient[k] += pull[k];
     return sum(size, [&](Index k) { return theta[k] * pull[k]; }) / 2.0;
 }

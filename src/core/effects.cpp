@@ -188,7 +188,7 @@ Effects::Effects(const Codes& columns, View<const Index> y, View<const double> w
     for (const auto& table : tables_) largest = std::max(largest, table.n_cells());
     const auto n_members = static_cast<std::size_t>(crew_.size());
     sums_.assign(n_members, std::vector<float>(static_cast<std::size_t>(tables_at_once(stride_) * largest * stride_)));
-    pulls_.assign(n_members, std::vector<double>(static_cast<std::size_t>(2 * largest * width_)));
+    pulls_.assign(n_members, std::vector<double>(static_cast<std::size_t>(3 * largest * width_)));
     places_.assign(n_members, std::vector<std::int32_t>(tables_.size() * block_rows));
 }
 

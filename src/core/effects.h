@@ -130,7 +130,7 @@ class Effects {
     // Scratch of each member of the crew.
     std::vector<std::vector<float>> sums_;           // of the tables that are summed together
     std::vector<std::vector<std::int32_t>> places_;  // [T, block]: where the lines of rows start
-    std::vector<std::vector<double>> pulls_;         // twice the largest table
+    std::vector<std::vector<double>> pulls_;         // three times the largest table
     std::vector<std::vector<double>> equations_;     // a block's, side by side, [n_cells, width of the matrix]
     Crew crew_;
 };

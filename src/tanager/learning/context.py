@@ -238,6 +238,8 @@ class Context:
         Rows to judge by instead of some that are held out.
     limits : Limits
         A limit of time and a call-back.
+    is_rough : bool
+        Whether what is learned is only looked at and not kept, so that a search for an optimum may end earlier.
     population : Population, optional
         Where ``rows`` are a sample of more rows. What can be counted, and gradient descent, are then of all of them;
         everything else is of the sample.
@@ -259,6 +261,7 @@ class Context:
     watch: Callable[[Callable[[IntArray], FloatArray]], None] | None = None
     validation: Rows | None = None
     limits: Limits = field(default_factory=Limits, compare=False)
+    is_rough: bool = False
     population: Population | None = None
     _answers: _Answers = field(default_factory=_Answers, repr=False, compare=False)
     _cancelled: Event = field(default_factory=Event, repr=False, compare=False)

@@ -111,7 +111,7 @@ def held_out_gains(
     if not len(edges.child) or rows.n_counted < 2:
         return edges
     kept, held = (rows.take_part(part) for part in hold_out(rows, seed)[0])
-    part = Context(kept)
+    part = Context(kept, is_rough=True)
     if isinstance(recipe, EnsembleRecipe):
         networks = [each.fitted.network for each in recipe.learn(part, seed)]
         parameters = recipe.parameters

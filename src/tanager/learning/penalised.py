@@ -49,7 +49,7 @@ _STEPS = 60
 _COARSE, _FINE = 12, 32  # groups of values in pairs
 _ROUNDS = 4  # of adapting the strengths of features
 _WEAK = 3.0  # strength up to which fine groups may be better
-_TO_CHOOSE: dict[str, Any] = {"most_steps": 28, "tolerance": 1e-5}
+_TO_CHOOSE: dict[str, Any] = {"most_steps": 28, "tolerance": 3e-5}
 
 
 class _Fold:
@@ -144,15 +144,19 @@ class _Search:
         return main, pairs, found[pairs]
 
     def best_groups(self, main: float, pairs: float, coarse: FloatArray) -> tuple[int, float]:
-        """Groups and strength of pairs; fine groups are only tried where the penalty of coarse ones is weak.
+        """Groups and strength of pairs.
 
-        With many classes they would have millions of entries for each pair, and take minutes.
+        Fine groups are only tried where the penalty of coarse ones is weak, and other strengths of them only where they
+        are better at that one. With many classes they would have millions of entries for each pair, and take minutes.
         """
         is_large = self.context.rows.n_classes > MOST_CLASSES
         if is_large or pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds):
             return _COARSE, pairs
         fine = self._with_pairs(_FINE)
-        found = self._strengths(lambda strength: fine(main, strength), pairs)
+        at_first = fine(main, pairs)
+        if not self._is_better(at_first, coarse):
+            return _COARSE, pairs
+        found = self._strengths(lambda strength: at_first if strength == pairs else fine(main, strength), pairs)
         best = smoothest(found, self._weight)
         is_worth_it = smoothest({_COARSE: coarse, _FINE: found[best]}, self._weight) == _FINE
         return (_FINE, best) if is_worth_it else (_COARSE, pairs)
@@ -273,7 +277,8 @@ class PenalisedLikelihood(ParameterOptions):
             effects = make_effects(rows, *given, context.n_threads)
         else:
             effects = MonotoneEffects(rows, *given, context.directions, context.n_threads)
-        theta = effects.fit(main, float(self.pairs), most_steps=_STEPS)
+        most_steps = _TO_CHOOSE["most_steps"] if context.is_rough else _STEPS
+        theta = effects.fit(main, float(self.pairs), most_steps=most_steps)
         n_shared = Counter(pair for layout in layouts for pair in _pairs(layout))
         shares = {pair: len(layouts) / n for pair, n in n_shared.items()}
         fitted = []
