@@ -11,6 +11,7 @@ import tanager
 from tanager.cli.app import app
 from tanager.cli.errors import InputError
 from tanager.cli.large_files import is_large, read_memory
+from tests.messy_table import make_tables
 
 
 @pytest.fixture
@@ -124,3 +125,55 @@ def test_amounts_of_memory(tmp_path):
     assert is_large(tmp_path / "a.csv", 3000)
     assert not is_large(tmp_path / "a.csv", 5000)
     assert is_large(tmp_path, 1 << 40)
+
+
+LATE = ("--target", "late", "--structure", "chow-liu", "--parameters", "ml")
+
+
+@pytest.fixture(scope="module")
+def messy(tmp_path_factory):
+    """Rows as people keep them, whose every piece of the file is different, and the classes."""
+    _, frame, y = make_tables(6000)
+    data = tmp_path_factory.mktemp("messy") / "messy.csv"
+    frame.assign(late=y).to_csv(data, index=False)
+    return data, frame, y
+
+
+def test_messy_columns_are_read_as_in_memory(tmp_path, messy):
+    data, _, y = messy
+    models = [tmp_path / "at-once", tmp_path / "pieces"]
+    at_once = run("fit", data, *LATE, "--no-test", "--out", models[0])
+    large = run("fit", data, *LATE, "--memory", "300K", "--out", models[1])
+    assert large.exit_code == 0, large.output
+    notes = [{line for line in found.output.splitlines() if "read as" in line} for found in (at_once, large)]
+    assert len(notes[1]) == len(notes[0]) == 6
+    first, second = map(tanager.load, models)
+    assert second.encoder_.feature_labels == first.encoder_.feature_labels
+    errors = []
+    for model in models:
+        written = tmp_path / "p.csv"
+        assert run("predict", model, data, "--out", written).exit_code == 0
+        errors.append(np.mean(pd.read_csv(written)["prediction"] != y))
+    assert abs(errors[1] - errors[0]) < 0.02
+
+
+def test_a_column_is_taken_as_it_is_where_that_is_asked_for(tmp_path, messy):
+    found = run("fit", messy[0], *LATE, "--memory", "300K", "--as-is", "member", "--out", tmp_path / "model")
+    assert found.exit_code == 0, found.output
+    assert "note: 1,000 rows, drawn at random, say how columns are written" in found.output
+    encoder = tanager.load(tmp_path / "model").encoder_
+    assert {"Y", "Yes", "yes"} <= set(encoder.value_labels(encoder.feature_labels.index("member")))
+
+
+def test_a_cell_that_is_not_written_like_the_others_is_named(tmp_path, messy):
+    data = tmp_path / "messy.csv"
+    frame = messy[1].assign(late=messy[2])
+    frame.loc[5990, "due"] = "30.02.2024"
+    frame.loc[10, "weight"] = "unknown"  # a missing cell, wherever it is
+    frame.to_csv(data, index=False)
+    found = run("fit", data, *LATE, "--memory", "300K", "--out", tmp_path / "model")
+    assert found.exit_code == 1
+    assert "column 'due' holds dates, but '30.02.2024' is not one" in found.output
+    assert "rows 5," in found.output
+    assert "--as-is" in found.output
+    assert not (tmp_path / "model").exists()

@@ -20,6 +20,7 @@ import tanager
 from tanager.cli.classifier import PARAMETER_WORDS, STRUCTURE_WORDS, ClassifierOptions, is_counted, make_classifier
 from tanager.cli.console import PlainConsole
 from tanager.cli.data_files import Reading
+from tanager.cli.errors import InputError
 from tanager.cli.evaluation import Score, contenders, evaluate, folds, hold_out, most_frequent_class
 from tanager.cli.knowledge import Knowledge
 from tanager.cli.large_files import LargeRows, is_large, read_memory
@@ -32,7 +33,7 @@ from tanager.cli.options import (
     QuietOption,
     check_output,
 )
-from tanager.cli.training_data import Columns, TrainingData, read_training_data
+from tanager.cli.training_data import Columns, TrainingData, read_training_data, take_rows
 from tanager.estimators import TANClassifier
 from tanager.learning import AUTO
 from tanager.learning.recipes import GIVEN
@@ -91,6 +92,14 @@ def fit(
         int | None, typer.Option(min=2, help="Cross-validate with this many folds instead.", rich_help_panel=_TESTS)
     ] = None,
     no_test: Annotated[bool, typer.Option("--no-test", help="Skip the test.", rich_help_panel=_TESTS)] = False,
+    calibration_size: Annotated[
+        float | None,
+        typer.Option(
+            help="Fraction of the rows that the saved classifier is not fitted to, so that it can give prediction sets "
+            "(predict --coverage).",
+            rich_help_panel=_TESTS,
+        ),
+    ] = None,
     structure: Annotated[
         str,
         typer.Option(
@@ -206,7 +215,7 @@ def fit(
     """Learn a classifier from a data file, test it, and save it.
 
     The test measures the error on held-out rows, next to naive Bayes and a Chow-Liu tree on the same rows.
-    The classifier that is saved is fitted to all rows.
+    The classifier that is saved is fitted to all rows, or all but those of --calibration-size.
 
     Files that would not fit into memory are read in pieces, and are not tested unless --test-size asks for it; the
     classifier that is saved is then fitted to the other rows. Progress is shown in rows.
@@ -224,6 +233,8 @@ def fit(
     tanager fit letter.csv --target letter --structure subset --set structure.max_parents=4 --out letter.tanager
     """
     test = _make_test(test_size, cv, no_test)
+    if calibration_size is not None and not 0 < calibration_size < 1:
+        raise typer.BadParameter(f"--calibration-size must be between 0 and 1, got {calibration_size:g}")
     console = PlainConsole(stderr=True, quiet=quiet)
     options = ClassifierOptions(structure, parameters, epochs, ensemble, tuple(setting or ()), seed, jobs)
     classifier = make_classifier(options)
@@ -240,6 +251,8 @@ def fit(
     if is_large(data, limit):
         if cv is not None:
             raise typer.BadParameter(f"--cv requires rows in memory, and {data} is read in pieces: use --test-size")
+        if calibration_size is not None:
+            raise typer.BadParameter(f"--calibration-size requires rows in memory, and {data} is read in pieces")
         rows = LargeRows(data, reading, target, said, limit, work, is_shown=console.is_terminal and not quiet)
         numbers = [name for name in rows.features if name not in rows.categorical]
         known.set_values(classifier, rows.classes() if class_weight else [], numbers)
@@ -251,7 +264,7 @@ def fit(
     known.set_values(classifier, np.unique(training.y).tolist(), numbers)
     _show_columns(training, data, console)
     scores = _test(classifier, training, test, seed, console)
-    seconds = _fit(classifier, training, console)
+    seconds = _fit(classifier, training, calibration_size, seed, console)
     classifier.save(out, metadata=_metadata(training, data, reading, test, scores))
     _say(console, f"fitted in {seconds:.1f} s: {_chosen(classifier)}{_size(classifier)}; saved as {out}")
     _say(console, classifier.summary())
@@ -307,6 +320,8 @@ def _fit_large(classifier: Any, rows: LargeRows, test_size: float | None, out: P
     """Fit to a file in pieces, test on the rows that were held out if any were, and save."""
     start, is_shown = time.perf_counter(), console.is_terminal and not console.quiet
     _say(console, f"{rows.path} is read in pieces, with {rows.memory / 2**30:.2g} GiB of memory")
+    for note in rows.notes:
+        _say(console, f"note: {note}")
     rows.hold_out(test_size or 0.0)
     classifier.set_params(categorical_features=rows.categorical, verbose=int(is_shown))
     classifier.fit(rows)
@@ -325,11 +340,20 @@ def _fit_large(classifier: Any, rows: LargeRows, test_size: float | None, out: P
     _say(console, f"fitted in {seconds:.1f} s: {_chosen(classifier)}{_size(classifier)}; saved as {out}")
 
 
-def _fit(classifier: Any, training: TrainingData, console: Console) -> float:
-    """Fit to all rows; returns the seconds it took."""
-    start = time.perf_counter()
-    with _progress(classifier, "fitting to all rows", console):
-        classifier.fit(training.X, training.y)
+def _fit(classifier: Any, training: TrainingData, kept_apart: float | None, seed: int, console: Console) -> float:
+    """Fit to all rows, or all but a fraction for prediction sets; returns the seconds it took."""
+    start, X, y = time.perf_counter(), training.X, training.y
+    if kept_apart is None:
+        with _progress(classifier, "fitting to all rows", console):
+            classifier.fit(X, y)
+        return time.perf_counter() - start
+    ((rows, others),) = hold_out(y, kept_apart, seed)
+    if not len(others):
+        raise InputError(f"--calibration-size {kept_apart:g} of {len(y)} rows is none: use a larger one")
+    with _progress(classifier, f"fitting to {len(rows)} rows", console):
+        classifier.fit(take_rows(X, rows), y[rows])
+    classifier.conformalize(take_rows(X, others), y[others])
+    _say(console, f"{len(others)} rows were not fitted to: tanager predict --coverage gives sets of classes by them")
     return time.perf_counter() - start
 
 

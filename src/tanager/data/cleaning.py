@@ -102,6 +102,10 @@ class ColumnPlan:
             return []
         return [f"{self.name}: {part}" for part in self.parts] if self.kind == DATE else [self.name]
 
+    def makes_numbers(self, name: str) -> bool:
+        """Whether the column of this name that comes out of text holds numbers."""
+        return self.kind == NUMBER or (self.kind == DATE and name != f"{self.name}: weekday")
+
     def apply(self, codes: NDArray[Any], levels: Sequence[str]) -> dict[str, NDArray[Any]]:
         """The columns that come out of coded text: float64 for numbers, objects with None for text."""
         if self.kind == LEFT_OUT:
