@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -131,6 +132,15 @@ class Model:
         """One step on all rows; temperature and Gumbel noise are those of the model unless others are given."""
         noise, tau = self.noise if noise is None else noise, self.tau if tau is None else tau
         return stepper.run(np.arange(len(self.y)), noise[None], None, Schedule(rate, tau))
+
+
+class RowsOf(NamedTuple):
+    """A number of rows, for recipes whose options depend on it."""
+
+    n_counted: float
+
+    def sized(self, parameters):
+        return parameters.sized(self.n_counted)
 
 
 def make_model(candidates, cards, n_classes, seed, *, order=None, n_rows=9, spread=1.0, tau=0.7) -> Model:

@@ -125,6 +125,7 @@ class BoundTrainer {
         require_below(rows.y, n_classes_, "y");
         if (!weight.is_none()) rows.weight = view<const float>(weight, "weight", rows.codes.rows);
         n_rows_ = rows.codes.rows;
+        size_ = theta_value.size;
         batch_size_ = batch_size;
         require(batch_size >= 1 && batch_size <= n_rows_ && n_rows_ < (Index{1} << 31),
                 "batch_size must be from 1 to N");
@@ -164,9 +165,33 @@ class BoundTrainer {
         return nb::make_tuple(value.loss, value.error);
     }
 
+    nb::tuple sum(nb::object rows, nb::object selected, nb::object cells, nb::object weight, nb::object prior,
+                  nb::dict callbacks) {
+        const auto order = view<const Index>(rows, "rows", batch_size_);
+        require_below(order, n_rows_, "rows");
+        const auto chosen = view<const Index>(selected, "selected", cpts_.n_slots());
+        require_selected(chosen, "selected must have a candidate of each slot");
+        const Sums sums{view<float>(cells, "cells", size_), view<double>(weight, "weight", cpts_.parent.size),
+                        view<float>(prior, "prior", n_classes_)};
+        const Callbacks called = wrap(callbacks);
+        require(!calls_loss_ || called.loss, "callbacks must have a loss");
+        const OnlyCall only(is_running_, "sum");
+        LossValue value{};
+        {
+            nb::gil_scoped_release release;
+            value = trainer_->sum(order, chosen, sums, called);
+        }
+        return nb::make_tuple(value.loss, value.error);
+    }
+
     nb::object selected() { return new_vector<Index>({trainer_->selected().data, trainer_->selected().size}); }
 
  private:
+    void require_selected(View<const Index> selected, const char* message) const {
+        for (Index s = 0; s < selected.size; ++s)
+            require(selected[s] >= cpts_.ptr[s] && selected[s] < cpts_.ptr[s + 1], message);
+    }
+
     void read_actions(const nb::dict& actions, RunSettings& settings) const {
         for (const auto& [key, value] : actions) {
             std::string name;
@@ -226,13 +251,21 @@ class BoundTrainer {
                 for (Index n = 0; n < grad.rows; ++n) std::copy_n(given.row(n), n_classes_, grad.row(n));
                 return number_of(result[0], "the loss");
             };
+        if (nb::object sum = find("sums"); !sum.is_none())
+            called.sums = [sum, this](Index step, View<const Index> selected, const Sums& sums) {
+                nb::gil_scoped_acquire acquire;
+                const nb::handle owner = nb::find(*this);
+                const auto result = tuple_of(sum(step, new_vector(selected), array_over(sums.cells, owner),
+                                                 array_over(sums.weight, owner), array_over(sums.prior, owner)),
+                                             "what sums returns", 2);
+                return LossValue{number_of(result[0], "the loss"), number_of(result[1], "the error")};
+            };
         if (nb::object change = find("change_structure"); !change.is_none())
             called.change_structure = [change, this](Index step, View<Index> selected, View<double> soft) {
                 nb::gil_scoped_acquire acquire;
                 change(step, array_over(selected, nb::find(*this)), array_over(soft, nb::find(*this)));
-                for (Index s = 0; s < selected.size; ++s)
-                    require(selected[s] >= cpts_.ptr[s] && selected[s] < cpts_.ptr[s + 1],
-                            "a regulariser has selected a candidate of another feature");
+                require_selected({selected.data, selected.size},
+                                 "a regulariser has selected a candidate of another feature");
             };
         if (nb::object move = find("move_cpts"); !move.is_none())
             called.move_cpts = [move](View<const Index> selected, double rate) {
@@ -249,7 +282,7 @@ class BoundTrainer {
 
     nb::object kept_;
     Cpts cpts_;
-    Index n_classes_ = 0, n_features_ = 0, n_rows_ = 0, batch_size_ = 0;
+    Index n_classes_ = 0, n_features_ = 0, n_rows_ = 0, batch_size_ = 0, size_ = 0;
     bool uses_dropout_ = false, calls_loss_ = false, is_running_ = false;
     std::vector<float> probability_;
     std::unique_ptr<Trainer> trainer_;
@@ -267,6 +300,8 @@ void bind_training(nb::module_& m) {
              nb::arg("actions"), nb::arg("n_threads"))
         .def("run", &BoundTrainer::run, nb::kw_only(), nb::arg("step"), nb::arg("rows"), nb::arg("gumbel"),
              nb::arg("uniform").none(), nb::arg("rate"), nb::arg("tau"), nb::arg("phi_rate"), nb::arg("callbacks"))
+        .def("sum", &BoundTrainer::sum, nb::kw_only(), nb::arg("rows"), nb::arg("selected"), nb::arg("cells"),
+             nb::arg("weight"), nb::arg("prior"), nb::arg("callbacks"))
         .def_prop_ro("selected", &BoundTrainer::selected);
     m.def(
         "normalise_cpts",

@@ -225,18 +225,34 @@ float weigh(const float* theta, const Index* places, const SortedRows& rows, Ind
     return total<8>((sum0 + sum1) + (sum2 + sum3)) + of_tail + of_single;
 }
 
-template <int W>
-void update_slots(Index lo, Index hi, const Arena& arena, const Cpts& cpts, Index n_classes, View<const Index> selected,
-                  const SortedRows& rows, const Descent& descent, DescentScratch& scratch,
-                  View<double> weight_gradient) {
-    const FloatAdam adam(descent.adam);
-    const auto coasting_rate = static_cast<float>(descent.adam.corrected(descent.rate, descent.step));
-    const Index rest_after = descent.adam.rest_after(), nowhere = cpts.offset[cpts.offset.size - 1];
-    const bool keeps_probability = arena.probability.size > 0;
+// Sum the gradient of a slot's chosen CPT into the scratch, and fill those of the weights of its candidates.
+void sum_slot(Index s, Index chosen, const Arena& arena, const Cpts& cpts, Index n_classes, const SortedRows& rows,
+              DescentScratch& scratch, View<double> weight) {
     const LineParts parts(n_classes);
-    const Index n_rows = rows.n_full + rows.n_single;
+    const Index first = cpts.ptr[s], stop = cpts.ptr[s + 1], n_rows = rows.n_full + rows.n_single;
     const float* theta = arena.theta.value.data;
     Index* places = scratch.places.data();
+    for (Index e = first; e < stop && stop - first > 1; ++e) {
+        fill_places(rows.batch, cpts, s, e, n_classes, 0, n_rows, places);
+        const Index next = cpts.offset[e + 1], after = cpts.offset[std::min(e + 2, cpts.offset.size - 1)];
+        weight[e] = static_cast<double>(with_tail(parts.tail, [&](auto tail) {
+            return weigh<tail()>(theta, places, rows, parts.whole, theta + next, theta + after);
+        }));
+    }
+    fill_places(rows.batch, cpts, s, chosen, n_classes, 0, n_rows, places);
+    const Index nowhere = cpts.offset[cpts.offset.size - 1];
+    with_tail(parts.tail, [&](auto tail) {
+        scatter<tail()>(places, cpts.offset[chosen], nowhere, rows, arena, parts.whole, scratch.gradient.data());
+    });
+}
+
+template <int W>
+void update_slots(Index lo, Index hi, const Arena& arena, const Cpts& cpts, Index n_classes, View<const Index> selected,
+                  const SortedRows* rows, const Descent& descent, DescentScratch& scratch, const Sums& sums) {
+    const FloatAdam adam(descent.adam);
+    const auto coasting_rate = static_cast<float>(descent.adam.corrected(descent.rate, descent.step));
+    const Index rest_after = descent.adam.rest_after();
+    const bool keeps_probability = arena.probability.size > 0;
     for (Index s = lo; s < hi; ++s) {
         const Index first = cpts.ptr[s], stop = cpts.ptr[s + 1], chosen = selected[s];
         const Index child = cpts.child[s], card = cpts.cards[child], n_block = card * n_classes;
@@ -249,18 +265,11 @@ void update_slots(Index lo, Index hi, const Arena& arena, const Cpts& cpts, Inde
                           card,
                           n_classes};
         };
-        for (Index e = first; e < stop && stop - first > 1; ++e) {
-            fill_places(rows.batch, cpts, s, e, n_classes, 0, n_rows, places);
-            const Index next = cpts.offset[e + 1], after = cpts.offset[std::min(e + 2, cpts.offset.size - 1)];
-            weight_gradient[e] = static_cast<double>(with_tail(parts.tail, [&](auto tail) {
-                return weigh<tail()>(theta, places, rows, parts.whole, theta + next, theta + after);
-            }));
-        }
         const Index start = cpts.offset[chosen], size = cpts.offset[chosen + 1] - start;
-        fill_places(rows.batch, cpts, s, chosen, n_classes, 0, n_rows, places);
-        with_tail(parts.tail, [&](auto tail) {
-            scatter<tail()>(places, start, nowhere, rows, arena, parts.whole, scratch.gradient.data());
-        });
+        if (rows != nullptr)
+            sum_slot(s, chosen, arena, cpts, n_classes, *rows, scratch, sums.weight);
+        else
+            std::copy_n(sums.cells.data + start, size, scratch.gradient.data());
         const Index missed = descent.step - arena.last[chosen] - 1 - rest_after;
         if (descent.is_dense && arena.updates[chosen] > 0 && missed > 0)
             wake(arena.theta.mean.data + start, arena.theta.square.data + start, size, missed, descent.adam);
@@ -305,21 +314,34 @@ DescentScratch::DescentScratch(const Cpts& cpts, Index n_classes, Index n_rows) 
 }
 
 void update_cpts(Index lo, Index hi, const Arena& arena, const Cpts& cpts, Index n_classes, View<const Index> selected,
-                 const SortedRows& rows, const Descent& descent, DescentScratch& scratch,
-                 View<double> weight_gradient) {
+                 const SortedRows* rows, const Descent& descent, DescentScratch& scratch, const Sums& sums) {
     with_lanes(lanes_for(n_classes), [&](auto lanes) {
-        update_slots<lanes()>(lo, hi, arena, cpts, n_classes, selected, rows, descent, scratch, weight_gradient);
+        update_slots<lanes()>(lo, hi, arena, cpts, n_classes, selected, rows, descent, scratch, sums);
     });
 }
 
-void update_prior(const Moments<float>& prior, Matrix<const float> grad, Index n_rows, Index step, double rate,
-                  const Adam& adam) {
+void sum_cpts(Index lo, Index hi, const Arena& arena, const Cpts& cpts, Index n_classes, View<const Index> selected,
+              const SortedRows& rows, DescentScratch& scratch, const Sums& sums) {
+    for (Index s = lo; s < hi; ++s) {
+        const Index start = cpts.offset[selected[s]], size = cpts.offset[selected[s] + 1] - start;
+        sum_slot(s, selected[s], arena, cpts, n_classes, rows, scratch, sums.weight);
+        // Lanes run over the end of a CPT, so that sums must not be made in place: the next one may be another
+        // thread's.
+        std::copy_n(scratch.gradient.data(), size, sums.cells.data + start);
+        std::fill_n(scratch.gradient.data(), size, 0.0f);
+    }
+}
+
+void sum_prior(Matrix<const float> grad, Index n_rows, View<float> slope) {
+    std::fill_n(slope.data, slope.size, 0.0f);
+    for (Index n = 0; n < n_rows; ++n)
+        for (Index c = 0; c < slope.size; ++c) slope[c] += grad(n, c);
+}
+
+void update_prior(const Moments<float>& prior, View<const float> slope, Index step, double rate, const Adam& adam) {
     const Index n_classes = prior.value.size;
     const FloatAdam in_float(adam);
     const auto corrected = static_cast<float>(adam.corrected(rate, step));
-    std::vector<float> slope(static_cast<std::size_t>(n_classes), 0.0f);
-    for (Index n = 0; n < n_rows; ++n)
-        for (Index c = 0; c < n_classes; ++c) slope[c] += grad(n, c);
     float slope_sum = 0.0f;
     for (const float each : slope) slope_sum += each;
     float normaliser = 0.0f;

@@ -50,6 +50,13 @@ struct SortedRows {
     Index n_single;
 };
 
+// What a step descends on: sums over its rows, of which each part of the rows has its own.
+struct Sums {
+    View<float> cells;    // [arena]: A of the selected CPTs; the others are neither written nor read
+    View<double> weight;  // [E]: gradients of the candidates' weights
+    View<float> prior;    // [C]: sum of the loss gradient
+};
+
 // What one step needs.
 struct Descent {
     Index step;  // number of this step, from 1
@@ -70,13 +77,20 @@ struct DescentScratch {
 
 // Update the CPTs of slots lo to hi and fill the gradient of their candidates' weights, which is of the CPTs before.
 //
-// Dense descent corrects the bias by the number of the step; otherwise each CPT has its own count.
+// Without rows, both have been summed before, and only the cells of sums are read. Dense descent corrects the bias by
+// the number of the step; otherwise each CPT has its own count.
 void update_cpts(Index lo, Index hi, const Arena& arena, const Cpts& cpts, Index n_classes, View<const Index> selected,
-                 const SortedRows& rows, const Descent& descent, DescentScratch& scratch, View<double> weight_gradient);
+                 const SortedRows* rows, const Descent& descent, DescentScratch& scratch, const Sums& sums);
+
+// Fill the sums of slots lo to hi, and leave the CPTs as they are.
+void sum_cpts(Index lo, Index hi, const Arena& arena, const Cpts& cpts, Index n_classes, View<const Index> selected,
+              const SortedRows& rows, DescentScratch& scratch, const Sums& sums);
+
+// Sum the loss gradient over rows.
+void sum_prior(Matrix<const float> grad, Index n_rows, View<float> slope);
 
 // One step of Adam on the class prior, which is kept normalised over the classes.
-void update_prior(const Moments<float>& prior, Matrix<const float> grad, Index n_rows, Index step, double rate,
-                  const Adam& adam);
+void update_prior(const Moments<float>& prior, View<const float> slope, Index step, double rate, const Adam& adam);
 
 // Fill probability with exp(theta).
 void exponentials(const float* theta, float* probability, Index size);

@@ -73,6 +73,7 @@ Trainer::Trainer(const Arena& arena, const Moments<float>& prior, const Moments<
     soft_.resize(n_candidates);
     weight_gradient_.assign(n_candidates, 0.0);
     phi_gradient_.resize(n_candidates);
+    prior_slope_.resize(static_cast<std::size_t>(n_classes_));
     size_gradient_.resize(n_candidates);
     probabilities_.resize(n_candidates);
     log_joint_.assign(static_cast<std::size_t>(batch_size * width), 0.0f);
@@ -118,11 +119,35 @@ void Trainer::refresh_probabilities(Index step) {
 
 LossValue Trainer::step(const Epoch& epoch, Index number, const Callbacks& callbacks) {
     draw_structure(epoch, number, callbacks);
+    if (callbacks.sums) {
+        cells_.resize(static_cast<std::size_t>(arena_.theta.value.size));
+        const LossValue value = callbacks.sums(epoch.step + number, read_all_of(selected_), all_sums());
+        descend(epoch, number, nullptr, callbacks);
+        return value;
+    }
     read_batch(epoch.rows.slice(number * batch_size_, (number + 1) * batch_size_));
     const LossValue value = ask_loss(callbacks);
-    descend(epoch, number, callbacks);
+    sum_prior({grad_.data(), batch_size_, row_gradients_.grad.columns}, batch_size_, all_of(prior_slope_));
+    const SortedRows rows = sort_rows();
+    descend(epoch, number, &rows, callbacks);
     return value;
 }
+
+LossValue Trainer::sum(View<const Index> rows, View<const Index> selected, const Sums& sums,
+                       const Callbacks& callbacks) {
+    std::copy_n(selected.data, selected.size, selected_.data());
+    read_batch(rows);
+    const LossValue value = ask_loss(callbacks);
+    sum_prior({grad_.data(), batch_size_, row_gradients_.grad.columns}, batch_size_, sums.prior);
+    const SortedRows sorted = sort_rows();
+    crew_.run([&](int member) {
+        const auto [lo, hi] = slot_ranges_[member];
+        sum_cpts(lo, hi, arena_, cpts_, n_classes_, read_all_of(selected_), sorted, descent_scratch_[member], sums);
+    });
+    return value;
+}
+
+Sums Trainer::all_sums() { return {all_of(cells_), all_of(weight_gradient_), all_of(prior_slope_)}; }
 
 void Trainer::draw_structure(const Epoch& epoch, Index number, const Callbacks& callbacks) {
     const View<const double> phi{phi_.value.data, phi_.value.size};
@@ -212,10 +237,9 @@ SortedRows Trainer::sort_rows() {
             n_single};
 }
 
-void Trainer::descend(const Epoch& epoch, Index number, const Callbacks& callbacks) {
+void Trainer::descend(const Epoch& epoch, Index number, const SortedRows* rows, const Callbacks& callbacks) {
     const bool moves = settings_.shrinkage.strength > 0.0 || settings_.smoothness.strength > 0.0;
     if (callbacks.move_cpts) let_move(callbacks, epoch.rate);
-    const SortedRows rows = sort_rows();
     const Descent descent{epoch.step + number + 1, epoch.rate, settings_.adam, settings_.is_dense, settings_.pull};
     crew_.run([&](int member) {
         const auto [lo, hi] = slot_ranges_[member];
@@ -223,10 +247,9 @@ void Trainer::descend(const Epoch& epoch, Index number, const Callbacks& callbac
             move_cpts(lo, hi, arena_, cpts_, read_all_of(selected_), settings_.shrinkage, settings_.smoothness,
                       epoch.rate, move_scratch_[member]);
         update_cpts(lo, hi, arena_, cpts_, n_classes_, read_all_of(selected_), rows, descent, descent_scratch_[member],
-                    all_of(weight_gradient_));
+                    all_sums());
     });
-    update_prior(prior_, {grad_.data(), batch_size_, row_gradients_.grad.columns}, batch_size_, descent.step,
-                 epoch.rate, settings_.adam);
+    update_prior(prior_, read_all_of(prior_slope_), descent.step, epoch.rate, settings_.adam);
     if (cpts_.parent.size > cpts_.n_slots()) descend_phi_after(epoch, number, callbacks);
 }
 

@@ -56,6 +56,8 @@ struct Callbacks {
     std::function<double(Matrix<const float> log_joint, View<const Index> y, View<const float> weight,
                          Matrix<float> grad)>
         loss;  // fills grad and returns the mean loss of the batch
+    // Fills what is summed over the rows of a step, which are elsewhere; the trainer then reads none of its own.
+    std::function<LossValue(Index step, View<const Index> selected, const Sums& sums)> sums;
     std::function<void(Index step, View<Index> selected, View<double> soft)> change_structure;
     std::function<void(View<const Index> selected, double rate)> move_cpts;
     std::function<void(View<double> gradient)> add_phi_gradient;
@@ -69,6 +71,9 @@ class Trainer {
 
     // Run the steps of an epoch; returns the mean loss and the mean error of its batches.
     LossValue run(const Epoch& epoch, const Callbacks& callbacks);
+
+    // Sum the gradients of a batch with a given structure, and change nothing.
+    LossValue sum(View<const Index> rows, View<const Index> selected, const Sums& sums, const Callbacks& callbacks);
 
     View<Index> selected() { return {selected_.data(), static_cast<Index>(selected_.size())}; }
 
@@ -84,7 +89,9 @@ class Trainer {
     // Let the caller move the drawn CPTs, and bring the probabilities of what has moved in step.
     void let_move(const Callbacks& callbacks, double rate);
     SortedRows sort_rows();
-    void descend(const Epoch& epoch, Index number, const Callbacks& callbacks);
+    // Without rows, on what has been summed.
+    void descend(const Epoch& epoch, Index number, const SortedRows* rows, const Callbacks& callbacks);
+    Sums all_sums();
     void descend_phi_after(const Epoch& epoch, Index number, const Callbacks& callbacks);
 
     Arena arena_;
@@ -104,7 +111,7 @@ class Trainer {
     ForestScratch forest_scratch_;
     std::vector<Index> selected_, y_, sorted_y_;
     std::vector<double> soft_, weight_gradient_, phi_gradient_, size_gradient_, probabilities_;
-    std::vector<float> weight_, log_joint_, grad_, sorted_grad_, before_move_;
+    std::vector<float> weight_, log_joint_, grad_, sorted_grad_, before_move_, cells_, prior_slope_;
     std::vector<std::int32_t> batch_, sorted_batch_;
     RowGradients row_gradients_;
     Index refreshed_at_ = -1;  // steps done when the probabilities were last refreshed

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -488,6 +489,20 @@ def trainer_run(rng):
     return Call(core.Trainer(**made).run, arguments)
 
 
+def trainer_sum(rng):
+    made = trainer(rng).arguments
+    ptr = made["cpts"][1]
+    arguments = {
+        "rows": rng.integers(0, len(made["y"]), made["batch_size"]),
+        "selected": np.array([rng.integers(lo, hi) for lo, hi in pairwise(ptr)]),
+        "cells": np.zeros_like(made["theta"][0]),
+        "weight": np.zeros_like(made["phi"][0]),
+        "prior": np.zeros_like(made["prior"][0]),
+        "callbacks": {"loss": zero_loss},
+    }
+    return Call(core.Trainer(**made).sum, arguments, {"cells", "weight", "prior"})
+
+
 def normalise_cpts(rng):
     model = random_model(rng)
     arguments = {"theta": model.arena(), "cpts": tuple(model.layout.cpts), "n_classes": model.n_classes}
@@ -543,6 +558,7 @@ MAKERS: dict[str, Callable[[np.random.Generator], Call]] = {
     "Predictor.settled_classes": of_predictor("settled_classes"),
     "Trainer": trainer,
     "Trainer.run": trainer_run,
+    "Trainer.sum": trainer_sum,
     **{
         make.__name__: make
         for make in (

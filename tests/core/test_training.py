@@ -233,6 +233,28 @@ def test_number_of_threads_does_not_change_a_bit(names, n_classes, loss, is_dens
     assert not np.array_equal(runs[0][0].theta.value, case.state().theta.value)
 
 
+@BY_OPTIMISER
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("n_classes", "n_members"), [(2, 1), (3, 2), (10, 1)])
+def test_sums_of_another_trainer_give_the_same_bits(loss, n_classes, n_members, is_dense):
+    candidates, cards = RAGGED
+    moved = [[parent if parent < 0 else parent + 4 for parent in each] for each in candidates]
+    case = make_case([*candidates, *moved][: 4 * n_members], cards, n_classes, 3, n_members=n_members)
+    options = {"is_dense": is_dense, "actions": case.actions(options_of(case, ["dropout", "pull", "size_cost"]))}
+    expected, info = run_epoch(case, loss, batch_size=9, n_steps=6, **options)
+    state = case.state()
+    rows = np.random.default_rng(2).integers(0, 9, size=(6, 9))
+    other = case.trainer(state, LOSSES[loss][0], n_threads=2)  # of the same parameters, which it does not change
+
+    def sums(step, selected, cells, weight, prior):
+        arrays = {"cells": cells, "weight": weight, "prior": prior}
+        return other.sum(rows=rows[step], selected=selected, **arrays, callbacks={})
+
+    found, same = run_epoch(case, loss, batch_size=9, n_steps=6, state=state, callbacks={"sums": sums}, **options)
+    assert same == info
+    assert_same_bits(found, expected)
+
+
 @pytest.mark.parametrize("n_threads", [0, -3])
 def test_there_is_always_one_thread(n_threads):
     case = many_features()

@@ -27,6 +27,7 @@ from tanager import (
 )
 from tanager.data import as_frame
 from tanager.learning import ENSEMBLE_PRESETS, NO_CHOICE, EnsembleRecipe, Recipe, members
+from tests.strategies import RowsOf
 
 EVERY_KIND = [IndependentSearches("subset", 3), SampledStructures("subset", 3), DisjointTrees(3), CoveringPaths(3)]
 subset_ensemble = partial(
@@ -211,7 +212,7 @@ def test_every_preset_of_several_trees_fits(monkeypatch, name):
     assert clf.choice_["tried"] == [name]
     used = EnsembleRecipe(**clf.options_)
     if isinstance(preset.parameters, GradientDescent):
-        assert used == preset.used(len(y))
+        assert used == preset.used(RowsOf(len(y)))
     else:
         strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs", "max_groups", "adaptive")}
         assert "auto" not in strengths.values()

@@ -98,7 +98,7 @@ def test_data_that_are_not_columns_in_memory(kind):
 
 def test_classes_of_dask_are_refused_and_its_arrays_are_read():
     series = dask.dataframe.from_pandas(pd.Series(Y), npartitions=2)
-    with pytest.raises(TypeError, match=r"y is a Dask frame or series; call y\.compute\(\)"):
+    with pytest.raises(TypeError, match=r"y is a Dask frame or series; use tanager\.dask, or call y\.compute\(\)"):
         counted().fit(X, series)
     assert counted().fit(dask.array.from_array(X), Y).n_features_in_ == 3
 

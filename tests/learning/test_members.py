@@ -39,6 +39,7 @@ from tanager.learning.members import as_members, default_members, draw_structure
 from tanager.losses import Hybrid
 from tanager.model import ParentDistribution
 from tanager.structure import ParentSets, find_cycle, maximum_spanning_tree
+from tests.strategies import RowsOf
 
 QUICK = GradientDescent(epochs=2, batch_size=50)
 PENALISED = PenalisedLikelihood(3.0, 3.0)
@@ -220,9 +221,9 @@ def test_there_are_no_more_members_than_different_paths(context):
 
 def test_a_used_recipe_leaves_nothing_open():
     recipe = EnsembleRecipe(DisjointTrees(), "gradient", is_joint=True)
-    assert recipe.used(150) == EnsembleRecipe(DisjointTrees(), GradientDescent().sized(150), is_joint=True)
-    assert EnsembleRecipe(DisjointTrees(), "ml", is_joint=False).used(150).parameters == Counts()
-    assert EnsembleRecipe(DisjointTrees(), PENALISED, is_joint=True).used(150).parameters == PENALISED
+    assert recipe.used(RowsOf(150)) == EnsembleRecipe(DisjointTrees(), GradientDescent().sized(150), is_joint=True)
+    assert EnsembleRecipe(DisjointTrees(), "ml", is_joint=False).used(RowsOf(150)).parameters == Counts()
+    assert EnsembleRecipe(DisjointTrees(), PENALISED, is_joint=True).used(RowsOf(150)).parameters == PENALISED
 
 
 # What is left to choose.

@@ -36,6 +36,7 @@ from tanager.learning import (
 from tanager.losses import Hybrid, NegativeLogLikelihood
 from tanager.structure import ParentSets
 from tanager.training.regularisers import ParentDropout
+from tests.strategies import RowsOf
 
 presets = pytest.mark.parametrize("name", PRESETS)
 
@@ -104,9 +105,9 @@ def test_training_goes_by_the_number_of_rows_with_their_weights():
 
 @presets
 def test_a_used_preset_leaves_nothing_open(context, name):
-    used = PRESETS[name].tuned(context, 0).used(500)
+    used = PRESETS[name].tuned(context, 0).used(RowsOf(500))
     assert used.structure == PRESETS[name].structure
-    assert used.used(9e9) == used.tuned(context, 1) == used
+    assert used.used(RowsOf(9e9)) == used.tuned(context, 1) == used
     if name == "tree":
         assert isinstance(used.parameters, PenalisedLikelihood)
         assert "auto" not in used.parameters.get_params().values()
@@ -115,12 +116,12 @@ def test_a_used_preset_leaves_nothing_open(context, name):
 
 
 def test_used_recipes_hold_values_in_place_of_words():
-    assert Recipe("subset", "gradient").used(500) == Recipe(Subset(), GradientDescent(**length(500)))
-    assert Recipe("chow-liu", "ml").used(500) == Recipe(ChowLiu(), Counts())
+    assert Recipe("subset", "gradient").used(RowsOf(500)) == Recipe(Subset(), GradientDescent(**length(500)))
+    assert Recipe("chow-liu", "ml").used(RowsOf(500)) == Recipe(ChowLiu(), Counts())
     sets = ParentSets.from_lists([[-1], [0]])
-    assert Recipe([-1, 0], "ml").used(9) == Recipe(FixedParents([-1, 0]), Counts())
-    assert Recipe(sets, "ml").used(9) == Recipe(GivenSpace(sets), Counts())
-    assert Recipe("none", "penalised").used(9) == Recipe(NoParents(), PenalisedLikelihood())
+    assert Recipe([-1, 0], "ml").used(RowsOf(9)) == Recipe(FixedParents([-1, 0]), Counts())
+    assert Recipe(sets, "ml").used(RowsOf(9)) == Recipe(GivenSpace(sets), Counts())
+    assert Recipe("none", "penalised").used(RowsOf(9)) == Recipe(NoParents(), PenalisedLikelihood())
 
 
 def test_what_the_presets_are():
@@ -145,7 +146,7 @@ def test_every_preset_fits(iris, monkeypatch, name):
     used = Recipe(**clf.options_)
     assert "auto" not in used.get_params().values()
     if isinstance(preset.parameters, GradientDescent):
-        assert used == preset.used(len(y))
+        assert used == preset.used(RowsOf(len(y)))
     else:
         strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs", "max_groups", "adaptive")}
         assert used == preset.set_params(parameters=preset.parameters.set_params(**strengths))
@@ -221,7 +222,7 @@ def test_a_structure_that_is_given_leaves_one_recipe(structure):
 
 def test_an_array_of_parents_is_not_taken_for_a_word():
     (recipe,) = recipes_for(np.array([-1, 0]), "ml").values()
-    assert recipe.used(9).structure == FixedParents(np.array([-1, 0]))
+    assert recipe.used(RowsOf(9)).structure == FixedParents(np.array([-1, 0]))
 
 
 def test_a_loss_leaves_no_recipe_without_one():

@@ -31,7 +31,7 @@ from tanager.data.arrays import (
 def refuse_unread(data: Any, what: str) -> None:
     """Refuse data that are not in memory yet, or not in columns; say how they get there."""
     if hasattr(data, "npartitions") and hasattr(data, "to_dask_array"):
-        raise TypeError(f"{what} is a Dask frame or series; call {what}.compute() first")
+        raise TypeError(f"{what} is a Dask frame or series; use tanager.dask, or call {what}.compute() first")
     if hasattr(data, "read_all") and hasattr(data, "schema"):
         raise TypeError(f"{what} is a stream of Arrow record batches; call {what}.read_all() first")
     if str(getattr(data, "type", "")).startswith("struct<"):

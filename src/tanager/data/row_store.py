@@ -59,13 +59,18 @@ class RowStore:
         self._begin()
 
     @property
+    def identity(self) -> str:
+        """By which these rows are told from others."""
+        return json.dumps(self._identity)
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a row's codes."""
         return self.n_features * self._types[_CODES].itemsize
 
     def append(self, codes: NDArray[Any], y: NDArray[Any], weight: NDArray[np.float64] | None) -> None:
         """Write a piece to the end."""
-        arrays = {_CODES: codes, _CLASSES: y, _WEIGHTS: weight}
+        arrays = {_CODES: codes, _CLASSES: y, _WEIGHTS: np.ones(len(y)) if weight is None else weight}
         for name in self._names():
             with (self.folder / name).open("ab") as stream:
                 np.ascontiguousarray(arrays[name], self._types[name]).tofile(stream)

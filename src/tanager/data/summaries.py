@@ -155,8 +155,9 @@ class ColumnSummary:
 
     values: NumberSummary | CategorySummary | None = None
     has_missing: bool = False
+    origin: str = ""  # piece that the first values came from
 
-    def add(self, frame: Frame, index: int, is_category: bool, y: _Classes, weight: _Numbers) -> None:
+    def add(self, frame: Frame, index: int, is_category: bool, y: _Classes, weight: _Numbers, origin: str = "") -> None:
         """Add the cells of a frame; a column that was of the other kind before is refused."""
         cells, levels, label = frame.columns[index], frame.levels[index], frame.label(index)
         is_missing = cells != cells if levels is None else cells == MISSING
@@ -167,13 +168,9 @@ class ColumnSummary:
             return
         kind: type[Any] = CategorySummary if is_category else NumberSummary
         if self.values is None:
-            self.values = kind()
+            self.values, self.origin = kind(), origin
         if not isinstance(self.values, kind):
-            held = ("numbers", "categories") if is_category else ("categories", "numbers")
-            raise ValueError(
-                f"{label} holds {held[1]}, but {held[0]} in the pieces before; make it one of them in all pieces, or "
-                "name it in categorical_features"
-            )
+            raise _mixed_error(label, is_category, "the pieces before")
         if levels is not None and np.isin(cells, infinite_levels(levels)).any():
             raise infinite_error(label)
         if isinstance(self.values, CategorySummary):
@@ -183,12 +180,15 @@ class ColumnSummary:
             check_finite(numbers, label)
             self.values.add(numbers, y, weight)
 
-    def merge(self, other: ColumnSummary) -> None:
-        """Add the rows of another summary."""
+    def merge(self, other: ColumnSummary, label: str) -> None:
+        """Add the rows of another summary; a column that was of the other kind before is refused."""
         self.has_missing |= other.has_missing
         if self.values is None:
-            self.values = other.values
+            self.values, self.origin = other.values, other.origin
         elif other.values is not None:
+            if type(self.values) is not type(other.values):
+                is_category = isinstance(other.values, CategorySummary)
+                raise _mixed_error(f"{other.origin}: {label}", is_category, self.origin)
             self.values.merge(other.values)  # type: ignore[arg-type]
 
 
@@ -210,15 +210,17 @@ class FrameSummary:
         """An empty summary for frames like this one."""
         return cls(frame.names, [ColumnSummary() for _ in frame.columns])
 
-    def add(self, frame: Frame, is_categorical: NDArray[np.bool_], y: _Classes, weight: _Numbers) -> None:
-        """Add rows of positive weight."""
+    def add(
+        self, frame: Frame, is_categorical: NDArray[np.bool_], y: _Classes, weight: _Numbers, origin: str = ""
+    ) -> None:
+        """Add rows of positive weight; ``origin`` is how messages call them."""
         for index, column in enumerate(self.columns):
-            column.add(frame, index, bool(is_categorical[index]), y, weight)
+            column.add(frame, index, bool(is_categorical[index]), y, weight, origin)
 
     def merge(self, other: FrameSummary) -> None:
         """Add the rows of another summary."""
-        for own, its in zip(self.columns, other.columns, strict=True):
-            own.merge(its)
+        for index, (own, its) in enumerate(zip(self.columns, other.columns, strict=True)):
+            own.merge(its, f"column {index if self.names is None else repr(self.names[index])}")
 
     def renumber(self, numbers: _Classes) -> None:
         """Give classes other numbers."""
@@ -286,6 +288,14 @@ class FrameSummary:
                 held = values or CategorySummary()
                 columns.append(held.column(has_missing, max_categories, label, given.orders.get(index)))
         return FrameEncoder(tuple(columns), None if self.names is None else tuple(self.names))
+
+
+def _mixed_error(label: str, is_category: bool, before: str) -> ValueError:
+    held = ("numbers", "categories") if is_category else ("categories", "numbers")
+    return ValueError(
+        f"{label} holds {held[1]}, but {held[0]} in {before}; make it one of them in all pieces, or name it in "
+        "categorical_features"
+    )
 
 
 def _as_categories(summary: NumberSummary, label: str) -> CategorySummary:

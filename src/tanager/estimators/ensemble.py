@@ -235,7 +235,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
                 "_describing": best_description([member.description_ for member in members], encoded.rows),
                 "average_": average_networks(networks),
                 "choice_": choice.to_dict(temperature, parents, limits.notes),
-                "options_": recipe.used(context.n_counted).get_params(deep=False),
+                "options_": recipe.used(context).get_params(deep=False),
             },
         )
         return self
@@ -302,7 +302,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         recipe = learned.recipe.get_params(deep=False)
         shared = {name: getattr(self, name) for name in _SHARED}
         member = TANClassifier(**recipe, **shared, random_state=learned.seed)
-        used, fitted = learned.recipe.used(context.n_counted), learned.fitted._replace(network=network)
+        used, fitted = learned.recipe.used(context), learned.fitted._replace(network=network)
         return member._keep_fitted(encoded, context, fitted, NO_CHOICE.to_dict(), used)
 
     def _best(self, codes: IntArray) -> IntArray:

@@ -139,7 +139,7 @@ class IncrementsMixin:
         fitted = recipe.learn(context, kept.seed) if kept.trained is None else kept.trained.fitted()[0]
         own = kept.sample.rows.weight
         encoded = Encoded(sample, own, factors, known, piece.encoder, piece.feature_names, piece.target_name)
-        used = recipe.used(context.n_counted)
+        used = recipe.used(context)
         return self._keep_fitted(encoded, context, fitted, NO_CHOICE.to_dict(), used, _kept=kept)
 
     def _recipe_for_pieces(self: Any, forget: float) -> Recipe:

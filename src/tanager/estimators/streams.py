@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tanager.data import (
+    Block,
     Fingerprint,
     Frame,
     FrameEncoder,
@@ -52,6 +53,7 @@ from tanager.estimators.inputs import (
 from tanager.estimators.knowledge import given_values, which_are_numbers
 from tanager.estimators.weights import class_factors, class_weighted, read_weights
 from tanager.learning import Context, Limits, Rows, hold_out
+from tanager.learning.context import Population
 from tanager.learning.populations import StoredRows, Watch
 from tanager.training.progress import RowProgress
 
@@ -87,40 +89,81 @@ class Overview:
     labels: NDArray[Any] | None = None
     totals: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # weight of each label
     sizes: list[int] = field(default_factory=list)  # rows of each piece
-    n_used: int = 0
+    used: list[int] = field(default_factory=list)  # those with a positive weight
     has_weight: bool = False
     is_whole: bool = True
     is_complete: bool = False
     given: GivenValues | None = None
 
-    def add(self, read: Read, given: GivenValues, is_categorical: NDArray[np.bool_]) -> None:
-        """Take a piece into account."""
-        if self.given is None:
-            self.given = given
-        for index, order in given.orders.items():
-            if order != self.given.orders.get(index):
-                raise ValueError(f"{read.frame.label(index)} has another order of its values than in the pieces before")
-        known = [] if self.labels is None else self.labels.tolist()
-        new = read.labels[[label not in known for label in read.labels.tolist()]]
-        self.labels = read.labels if self.labels is None else np.concatenate([self.labels, new])
-        place = {label: number for number, label in enumerate(self.labels.tolist())}
-        numbers = np.array([place[label] for label in read.labels.tolist()], np.int64)[read.numbers]
+    @property
+    def n_used(self) -> int:
+        """Number of all rows with a positive weight."""
+        return sum(self.used)
+
+    def add(self, estimator: Any, read: Read | None, n_rows: int) -> None:
+        """Take a piece into account, but for the sample; None is one without rows."""
+        self.sizes.append(n_rows)
+        self.used.append(0)
+        if read is None:
+            return
+        given = given_values(estimator, read.frame)
+        self._take_orders(given, read.frame.names)
+        numbers = self._number(read.labels)[read.numbers]
         weight = np.ones(len(numbers)) if read.weight is None else read.weight
-        self.totals = np.append(self.totals, np.zeros(len(new))) + np.bincount(numbers, weight, len(place))
+        self.totals = self.totals + np.bincount(numbers, weight, len(self.totals))
         if self.summary is None:
             self.summary = FrameSummary.of(read.frame)
-            self.sample.n_rows = _sample_rows(self.memory, read.frame.n_columns)
-        self.sample.add(read.frame, numbers, weight, sum(self.sizes))
         used = read.frame
         if read.weight is not None and not read.weight.all():
             rows = np.flatnonzero(read.weight)
             used = used._replace(columns=[column[rows] for column in used.columns], array=None)
             numbers, weight = numbers[rows], weight[rows]
         if len(numbers):
-            self.summary.add(used, is_categorical, numbers, weight)
-        self.n_used += len(numbers)
+            self.summary.add(used, ~which_are_numbers(estimator, read.frame, given), numbers, weight, read.name)
+        self.used[-1] = len(numbers)
         self.has_weight |= read.weight is not None
         self.is_whole &= bool((weight == np.floor(weight)).all())
+
+    def merge(self, other: Overview) -> None:
+        """Take the pieces of another overview into account, which come after; that is used up."""
+        self.sizes += other.sizes
+        self.used += other.used
+        if other.summary is None or other.labels is None or other.given is None:
+            return
+        self._take_orders(other.given, other.summary.names)
+        numbers = self._number(other.labels)
+        np.add.at(self.totals, numbers, other.totals)
+        other.summary.renumber(numbers)
+        if self.summary is None:
+            self.summary = other.summary
+        else:
+            self.summary.merge(other.summary)
+        self.has_weight |= other.has_weight
+        self.is_whole &= other.is_whole
+
+    def draw(self, read: Read, position: int) -> None:
+        """Take a piece into account for the sample; its classes must be known, and the place of its first row."""
+        self.sample.n_rows = _sample_rows(self.memory, read.frame.n_columns)
+        weight = np.ones(len(read.numbers)) if read.weight is None else read.weight
+        self.sample.add(read.frame, self._number(read.labels)[read.numbers], weight, position)
+
+    def _number(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Numbers of classes, among which those that are new come last."""
+        known = [] if self.labels is None else self.labels.tolist()
+        new = labels[[label not in known for label in labels.tolist()]]
+        self.labels = labels if self.labels is None else np.concatenate([self.labels, new])
+        self.totals = np.append(self.totals, np.zeros(len(new)))
+        place = {label: number for number, label in enumerate(self.labels.tolist())}
+        return np.array([place[label] for label in labels.tolist()], np.int64)
+
+    def _take_orders(self, given: GivenValues, names: list[str] | None) -> None:
+        """Keep what columns have for an order of their values, which must be the same in all pieces."""
+        if self.given is None:
+            self.given = given
+        for index, order in given.orders.items():
+            if order != self.given.orders.get(index):
+                name = index if names is None else repr(names[index])
+                raise ValueError(f"column {name} has another order of its values than in the pieces before")
 
     def finish(self) -> NDArray[Any]:
         """Number the classes in sorted order, and return those that have rows."""
@@ -221,16 +264,19 @@ class StreamData:
             weight = class_weighted(self._weight, self._factors, self._numbers)
             cards, n_ordered = encoder.cards.astype(np.int64), encoder.n_ordered(is_number)
             rows = Rows(codes, self._numbers, weight, cards, len(self._classes), n_ordered)
-            population = StoredRows(lambda: self._store(binning), self._memory, self._n_counted, self._watch)
             self._contexts[binning] = Context(
                 rows,
                 self._n_threads,
                 self._estimator.verbose,
                 limits=self._limits,
-                population=None if self._has_all_rows else population,
+                population=None if self._has_all_rows else self._population(binning),
                 **self._known,
             )
         return self._contexts[binning]
+
+    def _population(self, binning: str) -> Population:
+        """All rows, which are encoded when they are first asked for."""
+        return StoredRows(lambda: self._store(binning), self._memory, self._n_counted, self._watch)
 
     def _encoder(self, binning: str) -> FrameEncoder:
         estimator = self._estimator
@@ -254,19 +300,7 @@ class StreamData:
         """Pieces with their sizes; those without rows are None."""
         for number, item in enumerate(self._source.pieces()):
             piece = item if isinstance(item, Piece) else Piece(*item)
-            name = piece.name or f"piece {number}"
-            with _named(name):
-                n_rows = len(piece.X)
-                if not n_rows:
-                    yield None, 0
-                    continue
-                frame = read_rows(self._scratch, piece.X, piece.y, reset=not hasattr(self._scratch, "n_features_in_"))
-                labels, numbers = read_classes(piece.y, n_rows)
-                weight = None
-                if piece.sample_weight is not None:
-                    is_nothing = not np.any(piece.sample_weight)
-                    weight = np.zeros(n_rows) if is_nothing else read_weights(piece.sample_weight, n_rows)[0]
-            yield Read(name, frame, labels, numbers.astype(np.int64), weight), n_rows
+            yield read_piece(self._scratch, piece._replace(name=piece.name or f"piece {number}"))
 
     def _look_over(self) -> Overview:
         """The first pass, or what is left of it."""
@@ -277,13 +311,12 @@ class StreamData:
         done, saved = self._watch("reading", getattr(self._source, "n_rows", None)), time.monotonic()
         for number, (read, n_rows) in enumerate(self._pieces()):
             if number >= len(overview.sizes):
+                with named("" if read is None else read.name):
+                    overview.add(self._estimator, read, n_rows)
                 if read is not None:
-                    with _named(read.name):
-                        given = given_values(self._estimator, read.frame)
-                        overview.add(read, given, ~which_are_numbers(self._estimator, read.frame, given))
-                overview.sizes.append(n_rows)
+                    overview.draw(read, sum(overview.sizes) - n_rows)
             else:
-                _check_size(read, n_rows, overview.sizes[number])
+                check_size(read, n_rows, overview.sizes[number])
             done(n_rows)
             if self._folder is not None and time.monotonic() - saved > _SAVE_SECONDS:
                 self._save(overview)
@@ -340,37 +373,21 @@ class StreamData:
         )
         if store.is_complete:
             return store
-        place = {label: number for number, label in enumerate(self._classes.tolist())}
         done = self._watch("encoding", sum(overview.sizes))
         n_pieces = 0
         for number, (read, n_rows) in enumerate(self._pieces()):
-            _check_size(read, n_rows, overview.sizes[number] if number < len(overview.sizes) else 0)
+            check_size(read, n_rows, overview.sizes[number] if number < len(overview.sizes) else 0)
             if number >= store.n_pieces:
-                self._append(store, encoder, read, place)
+                if read is None:
+                    store.append(np.empty((0, store.n_features)), np.empty(0, np.int64), np.empty(0))
+                else:
+                    store.append(*encode_piece(read, encoder, self._classes, self._factors, self._n_threads))
             done(n_rows)
             n_pieces += 1
         if n_pieces < len(overview.sizes):
             raise SourceError(f"the source had {len(overview.sizes)} pieces when it was first read, and now {n_pieces}")
         store.complete()
         return store
-
-    def _append(self, store: RowStore, encoder: FrameEncoder, read: Read | None, place: dict[Any, int]) -> None:
-        if read is None:
-            store.append(np.empty((0, store.n_features)), np.empty(0, np.int64), np.empty(0))
-            return
-        with _named(read.name):
-            codes = encoder.encode(read.frame, n_threads=self._n_threads)[read.is_used]
-            used = read.numbers[read.is_used]
-            present = np.unique(used)
-            strangers = [label for label in read.labels[present].tolist() if label not in place]
-            if strangers:
-                raise SourceError(f"there is a class {strangers[0]!r} that was not there when rows were first read")
-            numbers = np.zeros(len(read.labels), np.int64)
-            numbers[present] = [place[label] for label in read.labels[present].tolist()]
-        y = numbers[used]
-        own = None if read.weight is None else read.weight[read.is_used]
-        weight = class_weighted(own, self._factors, y)
-        store.append(codes, y, np.ones(len(y)) if weight is None else weight)
 
     def _work_folder(self) -> Path:
         if self._folder is not None:
@@ -409,6 +426,40 @@ def training_data(
         data.close()
 
 
+def read_piece(estimator: Any, piece: Piece) -> tuple[Read | None, int]:
+    """Check a piece, and count its rows; one without rows is None. The first sets the features of the estimator."""
+    with named(piece.name):
+        n_rows = len(piece.X)
+        if not n_rows:
+            return None, 0
+        frame = read_rows(estimator, piece.X, piece.y, reset=not hasattr(estimator, "n_features_in_"))
+        labels, numbers = read_classes(piece.y, n_rows)
+        weight = None
+        if piece.sample_weight is not None:
+            is_nothing = not np.any(piece.sample_weight)
+            weight = np.zeros(n_rows) if is_nothing else read_weights(piece.sample_weight, n_rows)[0]
+    return Read(piece.name, frame, labels, numbers.astype(np.int64), weight), n_rows
+
+
+def encode_piece(
+    read: Read, encoder: FrameEncoder, classes: NDArray[Any], factors: NDArray[np.float64] | None, n_threads: int
+) -> Block:
+    """The rows of a piece as codes, those without weight left out."""
+    place = {label: number for number, label in enumerate(classes.tolist())}
+    with named(read.name):
+        codes = encoder.encode(read.frame, n_threads=n_threads)[read.is_used]
+        used = read.numbers[read.is_used]
+        present = np.unique(used)
+        strangers = [label for label in read.labels[present].tolist() if label not in place]
+        if strangers:
+            raise SourceError(f"there is a class {strangers[0]!r} that was not there when rows were first read")
+        numbers = np.zeros(len(read.labels), np.int64)
+        numbers[present] = [place[label] for label in read.labels[present].tolist()]
+    y = numbers[used]
+    own = None if read.weight is None else read.weight[read.is_used]
+    return Block(codes, y, class_weighted(own, factors, y))
+
+
 def _sample_rows(memory: int, n_columns: int) -> int:
     """Rows of a sample that, with what is computed from them, takes an eighth of the memory."""
     return max(_FEWEST_SAMPLED, min(SAMPLE_ROWS, memory // (8 * _BYTES_OF_CELL * n_columns)))
@@ -419,7 +470,7 @@ def is_source(X: Any) -> bool:
     return callable(getattr(type(X), "pieces", None))
 
 
-def _check_size(read: Read | None, n_rows: int, before: int) -> None:
+def check_size(read: Read | None, n_rows: int, before: int) -> None:
     """Refuse a piece that is not what it was."""
     if n_rows != before:
         name = "a piece" if read is None else read.name
@@ -427,7 +478,7 @@ def _check_size(read: Read | None, n_rows: int, before: int) -> None:
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
+def named(name: str) -> Iterator[None]:
     """Name the piece in errors."""
     try:
         yield

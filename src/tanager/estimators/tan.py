@@ -311,7 +311,7 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         def gains(edges: Edges) -> Edges:
             return held_out_gains(edges, fixed, encoded.rows, seed, temperature)
 
-        used = recipe.used(context.n_counted)
+        used = recipe.used(context)
         is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
         is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
         fitted, said = best.learned._replace(network=network), choice.to_dict(temperature, parents, limits.notes)

@@ -189,6 +189,9 @@ class Population(Protocol):
     @property
     def n_counted(self) -> float: ...
 
+    def sized(self, parameters: Any) -> Any:
+        """Parameters with a value for everything that depends on the number of rows."""
+
     def counts(self, layout: Layout, n_threads: int) -> CptCounts:
         """Counts of all rows in the CPTs of a layout."""
 
@@ -275,6 +278,10 @@ class Context:
     def n_counted(self) -> float:
         """Number of all rows, counted with their weights if these are whole numbers."""
         return self.rows.n_counted if self.population is None else self.population.n_counted
+
+    def sized(self, parameters: Any) -> Any:
+        """Parameters with a value for everything that depends on the number of rows."""
+        return parameters.sized(self.n_counted) if self.population is None else self.population.sized(parameters)
 
     def with_options(self, **options: Any) -> Context:
         """The same rows and answers with another number of threads, another verbosity, other limits, or a watch."""

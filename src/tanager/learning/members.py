@@ -299,9 +299,9 @@ class EnsembleRecipe(Options):
         planned = zip(recipes, map(derived_seed, seeds), strict=True)
         return context.map(lambda plan: plan[0].lay_out(alone, plan[1]), planned)
 
-    def used(self, n_rows: float) -> EnsembleRecipe:
+    def used(self, context: Context) -> EnsembleRecipe:
         """The recipe with all that depends on the number of rows decided."""
-        return self.set_params(parameters=as_parameters(self.parameters).sized(n_rows))
+        return self.set_params(parameters=context.sized(as_parameters(self.parameters)))
 
 
 _JOINT_MARGIN: dict[str, Any] = {"learning_rate": 0.3, "parent_dropout": 0.2, "smoothness": 0.01}

@@ -415,7 +415,7 @@ class GradientDescent(ParameterOptions):
     def trained(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> Trained:
         """Train CPTs and parent distribution, and choose the most probable structure or forest."""
         context, held = self._split(context, seed)
-        settings = self.sized(context.n_counted)._settings(forest)
+        settings = context.sized(self)._settings(forest)
         loss, noise = self.resolved("loss"), Noise(seed)
         layout, phi = self._extend(layouts[0] if len(layouts) == 1 else join_layouts(layouts))
         check_memory(layout)
@@ -463,7 +463,7 @@ class GradientDescent(ParameterOptions):
 
     def train_further(self, trained: Trained, context: Context, seed: int) -> Trained:
         """One more pass, over other rows, with the structure that was chosen; what is given does not change."""
-        settings = self.sized(context.n_counted)._settings(None).for_more_rows()
+        settings = context.sized(self)._settings(None).for_more_rows()
         loss, state = self.resolved("loss"), trained.state.copy()
         problem = context.problem(settings.batch_size, may_merge=getattr(loss, "takes_weights", True))
         keep_structure(state, trained.chosen)

@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager._types import IntArray
-from tanager.data import RowStore
+from tanager.data import Block, RowStore
 from tanager.data.summaries import hash_positions
 from tanager.learning.context import COUNTED_SCORES, Checkpoints, Context, Rows
 from tanager.learning.parameters import Counts
 from tanager.learning.recipes import Recipe, as_parameters, as_structure
 from tanager.learning.structures import ChowLiu, FixedParents, GivenSpace, NoParents, RandomTree
 from tanager.model import CptCounts, Layout, all_pairs
-from tanager.training import MOST_EPOCH_ROWS, Problem, StoredProblem, TrainState
+from tanager.training import (
+    MOST_EPOCH_ROWS,
+    Problem,
+    Request,
+    ShardedProblem,
+    Share,
+    StoredProblem,
+    TrainState,
+    sum_shard,
+)
 
 Watch = Callable[[str, int | None], Callable[[int], object]]
 
 _MOST_KEPT = 1 << 12  # rows that smoothing can be judged by
+_EPOCHS, _STEPS_OF_EPOCH = 10, 200  # on a cluster: the 2,000 steps that gradient descent takes at most by itself
+_SMALLEST_BATCH = 1000
 _WITHOUT_ROWS = (NoParents, RandomTree, FixedParents, GivenSpace)
 
 
@@ -75,6 +86,10 @@ class KeptCounts:
         """Number of rows, counted with their weights if these are whole numbers."""
         return self._counts.n_counted
 
+    def sized(self, parameters: Any) -> Any:
+        """Parameters with a value for everything that depends on the number of rows."""
+        return parameters.sized(self.n_counted)
+
     def counts(self, layout: Layout, n_threads: int) -> CptCounts:
         """Counts of all rows in the CPTs of a layout."""
         return self._counts.select(layout)
@@ -116,6 +131,10 @@ class StoredRows:
                 self._store = self._open()
             return self._store
 
+    def sized(self, parameters: Any) -> Any:
+        """Parameters with a value for everything that depends on the number of rows."""
+        return parameters.sized(self.n_counted)
+
     def counts(self, layout: Layout, n_threads: int) -> CptCounts:
         """Counts of all rows in the CPTs of a layout."""
         counts, store = CptCounts.empty(layout), self.store
@@ -136,7 +155,7 @@ class StoredRows:
 
     def checkpoints(self, key: str) -> Checkpoints:
         """Files beside the rows."""
-        return StateFiles(self.store.folder, sha256(key.encode()).hexdigest()[:16])
+        return StateFiles(self.store.folder, f"{self.store.identity} {key}")
 
     def _block_rows(self) -> int:
         """Rows at a time: two blocks, of which one is read ahead, take half of the memory."""
@@ -144,11 +163,104 @@ class StoredRows:
         return max(1024, min(1 << 20, self._memory // (4 * of_row)))
 
 
+class Shards(Protocol):
+    """All rows as codes, in a fixed number of parts that are worked on where they are.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows of all shards.
+    """
+
+    @property
+    def n_rows(self) -> int: ...
+
+    def map(self, function: Callable[..., Any], argument: Any) -> Iterable[Any]:
+        """What a function of a block of rows and the argument gives for each shard, in order."""
+
+    def reduce(self, function: Callable[..., Any], merge: Callable[[Any, Any], Any], argument: Any) -> Any:
+        """The same, merged in pairs, always in the same way."""
+
+
+class ShardedRows:
+    """Rows that lie elsewhere, in shards.
+
+    Parameters
+    ----------
+    open_shards : callable
+        Gives the shards; called once, when rows are first asked for.
+    n_counted : float
+    folder : Path, optional
+        Where states of training runs are kept.
+    identity : str
+        Tells these rows from others in the folder.
+    """
+
+    def __init__(
+        self, open_shards: Callable[[], Shards], n_counted: float, folder: Path | None = None, identity: str = ""
+    ) -> None:
+        self._open, self.n_counted, self._folder, self._identity = open_shards, n_counted, folder, identity
+        self._lock = Lock()
+        self._shards: Shards | None = None
+
+    @property
+    def shards(self) -> Shards:
+        """The rows, encoded."""
+        with self._lock:
+            if self._shards is None:
+                self._shards = self._open()
+            return self._shards
+
+    def sized(self, parameters: Any) -> Any:
+        """Parameters with a value for everything that depends on the number of rows.
+
+        A step takes messages to all shards and back, so that steps are few and batches large.
+        """
+        lengths = {"batch_size": max(_SMALLEST_BATCH, round(self.n_counted / _STEPS_OF_EPOCH)), "epochs": _EPOCHS}
+        auto = {name: value for name, value in lengths.items() if getattr(parameters, name, None) == "auto"}
+        return (parameters.set_params(**auto) if auto else parameters).sized(self.n_counted)
+
+    def counts(self, layout: Layout, n_threads: int) -> CptCounts:
+        """Counts of all rows in the CPTs of a layout."""
+        counts: CptCounts = self.shards.reduce(count_block, merge_counts, layout)
+        return counts
+
+    def problem(self, batch_size: int, rows: Rows) -> Problem:
+        """All rows prepared for gradient training; ``rows`` are some of them."""
+        weight = None if rows.weight is None else rows.weight.astype(np.float32)
+        n_steps = max(1, self.shards.n_rows // batch_size)
+        sample = (rows.codes, rows.y, weight, n_steps, 1, self.n_counted, rows.n_ordered)
+        return ShardedProblem(*sample, lambda request: self.shards.map(sum_block, request))
+
+    def checkpoints(self, key: str) -> Checkpoints | None:
+        """Files on this machine."""
+        return None if self._folder is None else StateFiles(self._folder, f"{self._identity} {key}")
+
+
+def count_block(block: Block, layout: Layout) -> CptCounts:
+    """Counts of a block of rows."""
+    counts = CptCounts.empty(layout)
+    counts.add(*block)
+    return counts
+
+
+def merge_counts(one: CptCounts, other: CptCounts) -> CptCounts:
+    """Counts of the rows of both."""
+    counts = one.copy()
+    counts.merge(other)
+    return counts
+
+
+def sum_block(block: Block, request: Request) -> Share | None:
+    """What a block of shuffled rows adds to a step of gradient descent."""
+    return sum_shard(*block, request)
+
+
 class StateFiles:
     """States of a training run in files of a folder."""
 
     def __init__(self, folder: Path, key: str) -> None:
-        self._folder, self._key = folder, key
+        self._folder, self._key = folder, sha256(key.encode()).hexdigest()[:16]
 
     def load(self, stage: str) -> TrainState | None:
         """The last state of a stage, if there is one."""

@@ -139,9 +139,9 @@ class Recipe(Options):
         layout = make_layout(space, context.rows.cards, context.rows.n_classes, groups=parameters.groups(context))
         return int(parameters.training_bytes(layout)) + int(parameters.row_bytes(context.rows))
 
-    def used(self, n_rows: float) -> Recipe:
+    def used(self, context: Context) -> Recipe:
         """The recipe as values, with all that depends on the number of rows decided."""
-        return Recipe(as_structure(self.structure), as_parameters(self.parameters).sized(n_rows))
+        return Recipe(as_structure(self.structure), context.sized(as_parameters(self.parameters)))
 
 
 def able_to_have_edges(recipes: Mapping[str, RecipeT]) -> dict[str, RecipeT]:

@@ -5,6 +5,7 @@ from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
 from tanager.training.problem import MOST_EPOCH_ROWS, Problem, StoredProblem, make_problem
 from tanager.training.settings import TrainingSettings
+from tanager.training.shards import Request, ShardedProblem, Share, sum_shard
 from tanager.training.state import Start, TrainState, initial_state, keep_structure, recode_state, structure_of
 from tanager.training.step import Schedule, StepInfo, Stepper
 
@@ -14,7 +15,10 @@ __all__ = [
     "Noise",
     "ParentPath",
     "Problem",
+    "Request",
     "Schedule",
+    "ShardedProblem",
+    "Share",
     "Start",
     "StepInfo",
     "Stepper",
@@ -27,5 +31,6 @@ __all__ = [
     "make_problem",
     "recode_state",
     "structure_of",
+    "sum_shard",
     "train",
 ]

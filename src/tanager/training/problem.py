@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,10 @@ class Problem:
     def windows(self, noise: Noise, epoch: int) -> Iterator[tuple[Problem, NDArray[np.int64]]]:
         """Rows in memory, of which one part after the other is trained on in an epoch, and those of its batches."""
         yield self, self.epoch_rows(noise, epoch)
+
+    def callbacks(self, state: Any, layout: Any, loss: Any) -> dict[str, Callable[..., Any]]:
+        """What the compiled step calls because of where rows are: nothing if they are in memory."""
+        return {}
 
     @property
     def is_full_batch(self) -> bool:

@@ -67,7 +67,7 @@ class Stepper:
     ) -> None:
         self._state = state
         self._phi_rate = settings.structure_learning_rate
-        self._callbacks = _callbacks(state, layout, loss, hooks)
+        self._callbacks = _callbacks(state, layout, loss, hooks) | problem.callbacks(state, layout, loss)
         self._trainer = core.Trainer(
             theta=tuple(state.theta),
             prior=tuple(state.prior),
@@ -83,7 +83,7 @@ class Stepper:
             n_members=layout.n_members,
             adam=tuple(settings.adam),
             is_dense=settings.optimiser == "dense",
-            loss=_compiled(loss),
+            loss=compiled_loss(loss),
             actions=_actions(layout, settings, hooks),
             n_threads=n_threads,
         )
@@ -143,9 +143,7 @@ def _actions(layout: Layout, settings: TrainingSettings, hooks: Sequence[Hooks])
 
 def _callbacks(state: TrainState, layout: Layout, loss: Loss, hooks: Sequence[Hooks]) -> dict[str, Callable[..., Any]]:
     """Functions that the compiled step calls, each taking all hooks that override it."""
-    called: dict[str, Callable[..., Any]] = {}
-    if _compiled(loss) is _CALLBACK:
-        called["loss"] = _checked(loss)
+    called = called_loss(loss)
     theta, phi, cpts = state.theta.value, state.phi.value, layout.cpts
     if changing := [hook for hook in hooks if _overrides(hook, "change_structure")]:
 
@@ -171,11 +169,16 @@ def _callbacks(state: TrainState, layout: Layout, loss: Loss, hooks: Sequence[Ho
     return called
 
 
-def _compiled(loss: Loss) -> Compiled:
+def compiled_loss(loss: Loss) -> Compiled:
     """The loss as the core takes it; one of the user's, also one derived from a built-in one, is called back."""
     if isinstance(loss, CompiledLoss) and type(loss).__call__ is CompiledLoss.__call__:
         return loss.compiled
     return _CALLBACK
+
+
+def called_loss(loss: Loss) -> dict[str, Callable[..., Any]]:
+    """The function that the core calls back for a loss of the user's."""
+    return {"loss": _checked(loss)} if compiled_loss(loss) is _CALLBACK else {}
 
 
 def _overrides(hook: Hooks, method: str) -> bool:
