@@ -8,11 +8,12 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 # Optional packages that a script requires.
-NEEDS = {"own_loss": "torch", "dask_sweep": "distributed", "deploy": "onnxruntime"}
+NEEDS = {"own_loss": "torch", "dask_fit": "dask.dataframe", "dask_sweep": "distributed", "deploy": "onnxruntime"}
 
 
 def test_the_gallery_is_complete():
     assert {path.stem for path in EXAMPLES} == {
+        "dask_fit",
         "dask_sweep",
         "deploy",
         "first_model",

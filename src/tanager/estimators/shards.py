@@ -18,7 +18,8 @@ import numpy as np
 
 from tanager.data import Block, FrameEncoder, Piece, RowSample
 from tanager.estimators.inputs import read_rows
-from tanager.estimators.streams import Overview, StreamData, check_size, encode_piece, named, read_piece
+from tanager.estimators.pieces import Overview, check_size, encode_piece, named, read_piece
+from tanager.estimators.streams import StreamData
 from tanager.learning.context import Population
 from tanager.learning.populations import ShardedRows, Shards
 
