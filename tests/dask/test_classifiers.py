@@ -1,5 +1,6 @@
 """Fits on a real Dask cluster: processes on this machine."""
 
+import gc
 import inspect
 import os
 import pickle
@@ -19,6 +20,7 @@ from sklearn.base import clone
 import tanager
 import tanager.dask
 from tanager import Counts, GradientDescent
+from tanager.dask import ClusterError
 from tanager.dask.cluster import DaskShards
 from tanager.data import SourceError
 
@@ -248,6 +250,26 @@ def test_workers_that_are_killed_in_every_phase(client, tmp_path, monkeypatch):
     assert_same(fit(client, "subset", parameters, X=rows), expected)
     assert len(os.listdir(tmp_path)) >= 6
     assert len([each for each in killed if each is not None]) == 2
+
+
+def test_a_partition_that_kills_every_worker(client, cluster, tmp_path, monkeypatch):
+    X, y = make_rows()
+    parts = [X.assign(answer=y)] * 4
+    frame = dd.from_map(Killer(parts, tmp_path, range(99)), range(4), meta=parts[0].iloc[:0])
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    with pytest.raises(ClusterError, match="workers die at the same task again and again"):
+        fit(client, "none", ADD_ONE, X=(frame[list(X.columns)], frame["answer"]))
+
+
+def test_nothing_is_left_on_the_cluster(client, cluster):
+    gc.collect()  # what is left of errors in other tests
+    clf = fit(client, "chow-liu", GradientDescent(epochs=1))
+    for _ in range(300):
+        if not cluster.scheduler.tasks:
+            break
+        time.sleep(0.1)
+    assert clf.classes_.tolist() == ["no", "perhaps", "yes"]
+    assert not cluster.scheduler.tasks
 
 
 def test_any_number_of_workers_gives_the_same_bits(client, cluster):

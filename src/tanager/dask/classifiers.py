@@ -79,8 +79,10 @@ class _OnCluster:
         """
         recipes, limits = self._check(), Limits.begin(self.time_limit, callback)
         rows = DaskPartitions(Cluster(self.client), X, y, sample_weight, memory, folder)
-        data = ShardData(self._unfitted(), rows, self._n_threads(), limits)
-        return self._fit(recipes, data, limits)
+        try:
+            return self._fit(recipes, ShardData(self._unfitted(), rows, self._n_threads(), limits), limits)
+        finally:
+            rows.release()
 
     def to_local(self) -> Any:
         """The same classifier, fitted if this one is, without a cluster."""

@@ -163,6 +163,10 @@ class DaskShards:
         parts = [submit(_apply, message, future) for future in self._futures]
         return self._cluster.gather([merge_pairs(parts, partial(submit, merge))])[0]
 
+    def release(self) -> None:
+        """Let the cluster forget the rows."""
+        self._futures = []
+
     def _where(self) -> list[tuple[list[str] | None, list[int]]]:
         """Groups of shards with the worker that has them; looked up again now and then, since workers come and go."""
         if time.monotonic() - self._looked > _LOOK_SECONDS:

@@ -43,6 +43,7 @@ class DaskPartitions:
                     "instance by taking them from one frame"
                 )
         self._parts = list(zip(*parts, strict=True))
+        self._made: list[DaskShards] = []
         self.identity = import_dask("dask.base").tokenize(*given.values())
 
     def reduce(self, function: Callable[..., Any], merge: Callable[[Any, Any], Any], own: Sequence[Any] = ()) -> Any:
@@ -74,7 +75,13 @@ class DaskPartitions:
             for number, (spans, worker) in enumerate(zip(shards, workers, strict=True))
         ]
         self._cluster.wait(futures)
-        return DaskShards(self._cluster, futures, sum(n_rows))
+        self._made.append(DaskShards(self._cluster, futures, sum(n_rows)))
+        return self._made[-1]
+
+    def release(self) -> None:
+        """Let the cluster forget what was made from the rows."""
+        for shards in self._made:
+            shards.release()
 
     def _tasks(self, function: Callable[..., Any], own: Sequence[Any]) -> list[Any]:
         """A function called with each partition."""
@@ -103,7 +110,7 @@ def _delayed(collection: Any, name: str) -> list[Any]:
 
 def by_rows(collection: Any) -> Any:
     """An array whose chunks have all columns; frames are cut so anyway."""
-    if getattr(collection, "ndim", 1) == 2 and hasattr(collection, "rechunk"):
+    if len(getattr(collection, "numblocks", ())) == 2 and collection.numblocks[1] > 1:
         return collection.rechunk({1: -1})
     return collection
 

@@ -20,10 +20,10 @@ _CODES, _CLASSES, _WEIGHTS, _STATE = "codes", "classes", "weights", "state.json"
 
 
 class Block(NamedTuple):
-    """Rows read from a store."""
+    """Encoded rows."""
 
     codes: NDArray[Any]
-    y: NDArray[np.int64]
+    y: NDArray[Any]
     weight: NDArray[np.float64] | None
 
 

@@ -119,7 +119,8 @@ def _encode(estimator: Any, encoder: FrameEncoder, classes: Any, factors: Any, p
     check_size(read, n_found, n_rows)
     if read is None:
         return Block(np.empty((0, len(encoder.columns)), np.uint8), np.empty(0, np.int64), None)
-    return encode_piece(read, encoder, classes, factors, 1)
+    block = encode_piece(read, encoder, classes, factors, 1)
+    return block._replace(y=block.y.astype(np.min_scalar_type(len(classes))))
 
 
 def cut_shards(n_rows: Sequence[int], n_shards: int = N_SHARDS) -> list[list[tuple[int, int, int]]]:

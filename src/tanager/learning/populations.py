@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ from tanager.training import (
 )
 
 Watch = Callable[[str, int | None], Callable[[int], object]]
+
+_Made = TypeVar("_Made")
 
 _MOST_KEPT = 1 << 12  # rows that smoothing can be judged by
 _EPOCHS, _STEPS_OF_EPOCH = 10, 200  # on a cluster: the 2,000 steps that gradient descent takes at most by itself
@@ -102,6 +104,20 @@ class KeptCounts:
         """Nothing is trained."""
 
 
+class _Once(Generic[_Made]):
+    """Something that is made when it is first asked for, once, also when several threads ask at the same time."""
+
+    def __init__(self, make: Callable[[], _Made]) -> None:
+        self._make, self._lock = make, Lock()
+        self._made: _Made | None = None
+
+    def __call__(self) -> _Made:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+
 class StoredRows:
     """Rows that are in files, as codes.
 
@@ -118,18 +134,13 @@ class StoredRows:
     """
 
     def __init__(self, open_store: Callable[[], RowStore], memory: int, n_counted: float, watch: Watch) -> None:
-        self._open, self._memory, self._watch = open_store, memory, watch
+        self._store, self._memory, self._watch = _Once(open_store), memory, watch
         self.n_counted = n_counted
-        self._lock = Lock()
-        self._store: RowStore | None = None
 
     @property
     def store(self) -> RowStore:
         """The rows, encoded."""
-        with self._lock:
-            if self._store is None:
-                self._store = self._open()
-            return self._store
+        return self._store()
 
     def sized(self, parameters: Any) -> Any:
         """Parameters with a value for everything that depends on the number of rows."""
@@ -199,17 +210,12 @@ class ShardedRows:
     def __init__(
         self, open_shards: Callable[[], Shards], n_counted: float, folder: Path | None = None, identity: str = ""
     ) -> None:
-        self._open, self.n_counted, self._folder, self._identity = open_shards, n_counted, folder, identity
-        self._lock = Lock()
-        self._shards: Shards | None = None
+        self._shards, self.n_counted, self._folder, self._identity = _Once(open_shards), n_counted, folder, identity
 
     @property
     def shards(self) -> Shards:
         """The rows, encoded."""
-        with self._lock:
-            if self._shards is None:
-                self._shards = self._open()
-            return self._shards
+        return self._shards()
 
     def sized(self, parameters: Any) -> Any:
         """Parameters with a value for everything that depends on the number of rows.
@@ -240,7 +246,7 @@ class ShardedRows:
 def count_block(block: Block, layout: Layout) -> CptCounts:
     """Counts of a block of rows."""
     counts = CptCounts.empty(layout)
-    counts.add(*block)
+    counts.add(block.codes, block.y.astype(np.int64), block.weight)
     return counts
 
 
