@@ -104,9 +104,13 @@ class Overview:
 
     def draw(self, read: Read, position: int) -> None:
         """Take a piece into account for the sample; its classes must be known, and the place of its first row."""
-        self.sample.n_rows = _sample_rows(self.memory, read.frame.n_columns)
+        self.sample.n_rows = self.sample_rows(read.frame.n_columns)
         weight = np.ones(len(read.numbers)) if read.weight is None else read.weight
         self.sample.add(read.frame, self._number(read.labels)[read.numbers], weight, position)
+
+    def sample_rows(self, n_columns: int) -> int:
+        """Rows of a sample that, with what is computed from them, takes an eighth of the memory."""
+        return max(_FEWEST_SAMPLED, min(SAMPLE_ROWS, self.memory // (8 * _BYTES_OF_CELL * n_columns)))
 
     def _number(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Numbers of classes, among which those that are new come last."""
@@ -190,8 +194,3 @@ def named(name: str) -> Iterator[None]:
         raise
     except (TypeError, ValueError) as error:
         raise SourceError(f"{name}: {error}") from error
-
-
-def _sample_rows(memory: int, n_columns: int) -> int:
-    """Rows of a sample that, with what is computed from them, takes an eighth of the memory."""
-    return max(_FEWEST_SAMPLED, min(SAMPLE_ROWS, memory // (8 * _BYTES_OF_CELL * n_columns)))

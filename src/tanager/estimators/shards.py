@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -66,9 +67,9 @@ class ShardData(StreamData):
         found: Overview = source.reduce(partial(_look_at, self._scratch, self._memory), _merge_overviews)
         found.identity = overview.identity
         starts = [0, *accumulate(found.sizes)][:-1]
-        if found.labels is not None:
-            bare = Overview(None, self._memory, labels=found.labels, totals=found.totals)
-            found.sample = source.reduce(partial(_draw_from, self._scratch, bare), _merge_samples, starts)
+        if found.n_used:
+            known = replace(found, summary=None)
+            found.sample = source.reduce(partial(_draw_from, self._scratch, known), _merge_samples, starts)
         found.is_complete = True
         if self._folder is not None:
             self._save(found)
@@ -100,11 +101,14 @@ def _merge_overviews(one: Overview, other: Overview) -> Overview:
 
 
 def _draw_from(estimator: Any, overview: Overview, piece: Piece, position: int) -> RowSample:
-    bare = Overview(None, overview.memory, labels=overview.labels, totals=overview.totals)
+    sample = RowSample()
     read, _ = read_piece(estimator, piece)
     if read is not None:
-        bare.draw(read, position)
-    return bare.sample
+        # So few rows are over all partitions a little more than the sample takes, and no more need to be sent anywhere.
+        most = 1.1 * overview.sample_rows(read.frame.n_columns) + 1000
+        sample.limit = min(int(most / overview.n_used * 2**64), sample.limit)
+        replace(overview, sample=sample).draw(read, position)
+    return sample
 
 
 def _merge_samples(one: RowSample, other: RowSample) -> RowSample:
