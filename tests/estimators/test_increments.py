@@ -1,6 +1,7 @@
 """Learning in increments equals learning at once."""
 
 import pickle
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -223,3 +224,20 @@ def test_rules_about_edges_hold():
     assert clf.parents_[3] != 2
     assert clf.parents_[2] != 3
     assert not hasattr(clf, "fingerprint_")
+
+
+def test_in_a_stream_of_river():
+    """Its wrapper learns rows one by one and many at a time; the counts are those of one fit."""
+    compat = pytest.importorskip("river.compat", reason="NO RIVER: the wrapper was NOT tested")
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    seen = TANClassifier("none", "ml").fit(X[::3], y[::3])
+    options = {"binning": seen.encoder_}
+    stream = compat.convert_sklearn_to_river(TANClassifier("chow-liu", Counts(1.0), **options), classes=[0, 1, 2])
+    stream.learn_many(X[:140], y[:140])
+    for row, label in zip(X[140:].to_dict("records"), y[140:].tolist(), strict=True):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            assert sum(stream.predict_proba_one(row).values()) == pytest.approx(1.0)
+            stream.learn_one(row, label)
+    at_once = TANClassifier("chow-liu", Counts(1.0), **options).fit(X, y)
+    np.testing.assert_array_equal(stream.estimator.predict_proba(X), at_once.predict_proba(X))

@@ -193,3 +193,9 @@ def test_wrong_limits_are_refused_before_X_is_read(value):
 def test_wrong_patience(value):
     with pytest.raises(ValueError, match="early_stopping must be a whole number"):
         GradientDescent(early_stopping=value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_call_back_that_cannot_be_called_is_refused(kind, tumours):
+    with pytest.raises(TypeError, match="callback must be a function that takes an Epoch, got 3"):
+        kind().fit(*tumours[:2], callback=3)

@@ -13,6 +13,7 @@ NEEDS = {"own_loss": "torch", "dask_fit": "dask.dataframe", "dask_sweep": "distr
 
 def test_the_gallery_is_complete():
     assert {path.stem for path in EXAMPLES} == {
+        "costs_and_sets",
         "dask_fit",
         "dask_sweep",
         "deploy",

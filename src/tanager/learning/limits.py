@@ -57,6 +57,8 @@ class Limits:
     @classmethod
     def begin(cls, time_limit: float | None, callback: Callback | None) -> Limits:
         """Limits of a fit that begins now."""
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a function that takes an Epoch, got {callback!r}")
         now = time.monotonic()
         return cls(now, float("inf") if time_limit is None else now + float(time_limit), callback)
 

@@ -255,12 +255,14 @@ class PenalisedLikelihood(ParameterOptions):
         main, pairs, groups = search.best_main() if "main" in is_open else float(self.main), 1.0, self._n_groups
         if self.adaptive is True or (self._is_open("adaptive") and "main" in is_open):
             search.is_adaptive = search.wants_own(main) or self.adaptive is True
+        n_steps = _n_steps_stronger(context, main, seed) if "main" in is_open else 0
         if "pairs" not in is_open:
-            return cast(Self, chosen.set_params(main=main, adaptive=search.is_adaptive))
+            return cast(Self, chosen.set_params(main=_stronger(main, n_steps), adaptive=search.is_adaptive))
         if search.has_pairs:
             main, pairs, losses = search.best_pairs(main, groups, is_main_open="main" in is_open)
             if self._is_open("max_groups"):
                 groups, pairs = search.best_groups(main, pairs, losses)
+        main, pairs = _stronger(main, n_steps), _stronger(pairs, n_steps)
         found = {"main": main, "pairs": pairs, "max_groups": groups, "adaptive": search.is_adaptive}
         return cast(Self, chosen.set_params(**found))
 
@@ -303,6 +305,30 @@ def _make_folds(context: Context, seed: int) -> list[_Fold]:
     parts = hold_out(context.rows, seed, _N_PARTS if context.rows.n_counted <= _MANY_ROWS else None)
     rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
     return [_Fold(context.part(kept), held.merged()) for kept, held in rows]
+
+
+def _n_steps_stronger(context: Context, main: float, seed: int) -> int:
+    """By how many steps main effects of all classes want a stronger penalty than those of a few; 0 if these are all.
+
+    A class that outweighs the others is rarely among a few, so that these make weak penalties look better than they
+    are. One part is held out.
+    """
+    if context.few_classes(seed) is context:
+        return 0
+    rows = context.rows
+    kept, held = (rows.take_part(part) for part in hold_out(rows, seed, _N_PARTS)[0])
+    fold, weight, n_steps = _Fold(context.part(kept), held.merged()), held.merged().full_weight(), 0
+    while _stronger(main, n_steps) < _STRENGTHS[0]:
+        before, after = (fold.main_losses(_stronger(main, steps)) for steps in (n_steps, n_steps + 1))
+        if np.average(after - before, weights=weight) >= 0:
+            break
+        n_steps += 1
+    return n_steps
+
+
+def _stronger(strength: float, n_steps: int) -> float:
+    """The strength that is so many steps above a given one."""
+    return _STRENGTHS[max(_STRENGTHS.index(strength) - n_steps, 0)] if n_steps else strength
 
 
 def adapt(effects: Effects, theta: FloatArray, main: float, **options: Any) -> tuple[FloatArray, FloatArray]:
