@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import TextIO
 
 from tanager.training.state import TrainState
 
-_WIDTH = 20
+_WIDTH = 10
+
+
+class _Line:
+    """A line of a terminal that is written again and again, and never longer than the terminal is wide."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream, self._n_shown = stream or sys.stderr, 0
+
+    def write(self, text: str, *, is_last: bool) -> None:
+        """Write over what was there; the last one ends the line."""
+        shown = text[: shutil.get_terminal_size().columns - 1]
+        self._stream.write(f"\r{shown.ljust(self._n_shown)}" + ("\n" if is_last else ""))
+        self._stream.flush()
+        self._n_shown = len(shown)
 
 
 class ProgressBar:
@@ -16,7 +31,7 @@ class ProgressBar:
 
     def __init__(self, n_epochs: int, stream: TextIO | None = None) -> None:
         self._n_epochs = n_epochs
-        self._stream = stream or sys.stderr
+        self._line = _Line(stream)
         self._start: tuple[float, int] | None = None
         self._last = 0.0
 
@@ -33,19 +48,19 @@ class ProgressBar:
         left = f"{(now - since) / n_timed * (self._n_epochs - state.epoch):.0f}" if n_timed else "?"
         done = _WIDTH * state.epoch // self._n_epochs
         history = state.history
-        self._stream.write(
-            f"\repoch {state.epoch}/{self._n_epochs} [{'#' * done}{'.' * (_WIDTH - done)}] "
-            f"loss {history.loss[-1]:.4g}  error {history.error[-1]:.2%}  entropy {history.entropy[-1]:.3f}  "
-            f"{left} s left " + ("\n" if is_last else "")
+        self._line.write(
+            f"epoch {state.epoch}/{self._n_epochs} [{'#' * done}{'.' * (_WIDTH - done)}] "
+            f"loss {history.loss[-1]:.4g}  error {history.error[-1]:.2%}  entropy {history.entropy[-1]:.2f}  "
+            f"{left} s left",
+            is_last=is_last,
         )
-        self._stream.flush()
 
 
 class RowProgress:
     """Rewrites one line with the rows that are done, of how many if that is known, and the time left."""
 
     def __init__(self, what: str, n_rows: int | None, stream: TextIO | None = None) -> None:
-        self._what, self._n_rows, self._stream = what, n_rows, stream or sys.stderr
+        self._what, self._n_rows, self._line = what, n_rows, _Line(stream)
         self._start = self._last = time.perf_counter()
         self._n_done = 0
 
@@ -60,5 +75,4 @@ class RowProgress:
         of_all = "" if self._n_rows is None else f" of {self._n_rows:,}"
         rate = self._n_done / max(now - self._start, 1e-9)
         left = "" if self._n_rows is None else f", {(self._n_rows - self._n_done) / max(rate, 1e-9):.0f} s left"
-        self._stream.write(f"\r{self._what}: {self._n_done:,}{of_all} rows{left} " + ("\n" if is_last else ""))
-        self._stream.flush()
+        self._line.write(f"{self._what}: {self._n_done:,}{of_all} rows{left}", is_last=is_last)
