@@ -193,6 +193,20 @@ def test_interrupted_fit_goes_on(tmp_path):
     assert source.passes == passes
 
 
+@pytest.mark.parametrize("length", [0, 40])
+def test_files_that_lost_their_end_are_made_again(tmp_path, length):
+    """After a power cut a summary or a state may be shorter than it was."""
+    X, y = make_rows(3)
+    source = Pieces(X, y, memory=LITTLE, folder=tmp_path, identity=1)
+    options = ("chow-liu", GradientDescent(epochs=2, batch_size=500))
+    whole = TANClassifier(*options, random_state=0).fit(source)
+    states = list(tmp_path.glob("rows-*/*-*"))
+    assert states
+    for path in (tmp_path / "summary", *states):
+        os.truncate(path, length)
+    assert_same(TANClassifier(*options, random_state=0).fit(source), whole)
+
+
 def test_training_goes_on_from_the_last_epoch(tmp_path):
     X, y = make_rows(n_rows=5000)
     parameters = GradientDescent(epochs=6)

@@ -215,7 +215,7 @@ class StreamData:
             try:
                 with (self._folder / _SUMMARY).open("rb") as stream:
                     found = pickle.load(stream)
-            except FileNotFoundError:
+            except (FileNotFoundError, EOFError, pickle.UnpicklingError):  # the latter of a disk that lost its end
                 found = None
             if isinstance(found, Overview) and found.identity == identity:
                 return found
@@ -226,6 +226,8 @@ class StreamData:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / f"{_SUMMARY}.new").open("wb") as stream:
             pickle.dump(overview, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
         os.replace(folder / f"{_SUMMARY}.new", folder / _SUMMARY)
 
     def _store(self, binning: str) -> RowStore:

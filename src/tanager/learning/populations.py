@@ -273,7 +273,7 @@ class StateFiles:
         try:
             with self._path(stage).open("rb") as stream:
                 state: TrainState = pickle.load(stream)
-        except FileNotFoundError:
+        except (FileNotFoundError, EOFError, pickle.UnpicklingError):  # the latter of a disk that lost its end
             return None
         return state
 
@@ -282,6 +282,8 @@ class StateFiles:
         new = self._path(f"{stage}.new")
         with new.open("wb") as stream:
             pickle.dump(state, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
         os.replace(new, self._path(stage))
 
     def _path(self, stage: str) -> Path:
