@@ -111,11 +111,12 @@ def fit_on_cluster(given: argparse.Namespace):
 
 
 def measured(run) -> dict[str, float]:
-    """Time and peak memory of this process."""
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+    """Time, processor time and peak memory of this process."""
+    before, start, used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter(), time.process_time()
     run()
+    seconds, used = time.perf_counter() - start, time.process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"seconds": round(time.perf_counter() - start, 1), "MiB more": round((peak - before) / 1024)}
+    return {"seconds": round(seconds, 1), "of processors": round(used, 1), "MiB more": round((peak - before) / 1024)}
 
 
 def error_of(clf) -> float:

@@ -112,6 +112,15 @@ def test_arrays_and_weights(client):
     assert clf.predict_joint_log_proba(rows).shape == (3000, 3)
 
 
+def test_files_of_which_rows_and_classes_are_columns(client, tmp_path):
+    X, y = make_rows()
+    for number, (lo, hi) in enumerate(pairwise(CUTS)):
+        X.assign(answer=y).iloc[lo:hi].to_parquet(tmp_path / f"part-{number}.parquet")
+    rows = dd.read_parquet(tmp_path)
+    clf = fit(client, "chow-liu", ADD_ONE, X=(rows.drop(columns="answer"), rows["answer"]))
+    assert_same(clf, tanager.TANClassifier("chow-liu", ADD_ONE).fit(X, y))
+
+
 def half_squared_error():
     """A loss that workers cannot import."""
 

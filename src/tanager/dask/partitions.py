@@ -105,7 +105,9 @@ def _delayed(collection: Any, name: str) -> list[Any]:
             f"{name} must be a Dask frame, series or array, got {type(collection).__name__}; for rows in memory use "
             "the classifiers of tanager itself"
         )
-    return list(np.ravel(by_rows(collection).to_delayed()))
+    # Optimised apart, frames of one file would be cut differently by the number of columns that they have; as they are,
+    # they share the task that reads it.
+    return list(np.ravel(by_rows(collection).to_delayed(optimize_graph=False)))
 
 
 def by_rows(collection: Any) -> Any:
