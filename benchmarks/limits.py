@@ -55,7 +55,7 @@ from benchmarks.machine import copy_call, multiply_add_call
 from benchmarks.predict import draw_rows
 from benchmarks.records import Row, Section, Target
 from benchmarks.shapes import SHAPES, Shape, random_candidates
-from benchmarks.steps import tanager_step
+from benchmarks.steps import STEPS_AT_ONCE, tanager_steps
 from benchmarks.timing import Timing, time_in_turns
 
 _LARGE, _SMALL = 1 << 28, 1 << 19
@@ -116,12 +116,13 @@ def predict_work(codes: np.ndarray, n_parameters: int, n_classes: int) -> Work:
     return Work(moved, codes.size * n_classes + len(codes) * n_classes, moved)
 
 
-def _measure(what: str, call: Callable[[], object], work: Work, n_calls: int, rounds: int) -> Row:
+def _measure(what: str, call: Callable[[], object], work: Work, n_times: int, rounds: int) -> Row:
     """Time a task in turns with a copy of its size and with multiply-adds."""
     copy, n_copied = copy_call(work.working_set)
     multiply_add, n_added = multiply_add_call()
     rivals = {"task": call, "copy": copy, "multiply-add": multiply_add}
-    times = time_in_turns(rivals, rounds=rounds, calls={"task": n_calls}, warm_up=2)
+    times = time_in_turns(rivals, rounds=rounds, warm_up=2)
+    taken = times["task"].times(1 / n_times)
     bandwidth, rate = n_copied / times["copy"].median, n_added / times["multiply-add"].median  # in a millisecond
     moving, calculating = work.bytes / bandwidth, work.operations / rate
     limit = max(moving, calculating)
@@ -131,18 +132,18 @@ def _measure(what: str, call: Callable[[], object], work: Work, n_calls: int, ro
         f"{Timing(calculating, calculating, calculating)}"
     )
     target = Target(_TARGETS[what], at_most=True) if what in _TARGETS else None
-    ratio = times["task"].median / limit
-    return Row(what, times["task"], "limit model", Timing(limit, limit, limit), ratio, target, detail)
+    ratio = taken.median / limit
+    return Row(what, taken, "limit model", Timing(limit, limit, limit), ratio, target, detail)
 
 
 def _tasks(tiny: bool) -> list[tuple[str, Callable[[], object], Work, int]]:
-    """Name, call, work and calls per round of each task."""
+    """Name, call, work and how often a call does that work, of each task."""
     tasks: list[tuple[str, Callable[[], object], Work, int]] = []
     shapes = {"tiny": Shape(60, 20, 3, (2, 3, 4, 3))} if tiny else SHAPES
     for name, shape in shapes.items():
         for optimiser, label in (("dense", "dense Adam"), ("selected", "default optimiser")):
             work = step_work(shape, random_candidates(shape, 0), optimiser)
-            tasks.append((f"training step, {name}, {label}", tanager_step(shape, optimiser), work, 10))
+            tasks.append((f"training step, {name}, {label}", tanager_steps(shape, optimiser), work, STEPS_AT_ONCE))
     small = Shape(300, 100, 10, (3, 2, 4, 3))
     usps = random_fold(small) if tiny else paper_fold("usps") or random_fold(SHAPES["usps"])
     tree = chow_liu()
@@ -154,7 +155,7 @@ def _tasks(tiny: bool) -> list[tuple[str, Callable[[], object], Work, int]]:
     model = short_classifier("learned", 0, epochs=1).fit(letter.X_train, letter.y_train)
     codes = draw_rows(letter, 1000 if tiny else 100_000)
     work = predict_work(codes, model.network_.n_parameters, 26)
-    tasks.append(("predict, letter, 100,000 rows", lambda: model.predict(codes), work, 3))
+    tasks.append(("predict, letter, 100,000 rows", lambda: model.predict(codes), work, 1))
     return tasks
 
 

@@ -43,11 +43,13 @@ _MANY_ROWS = 10_000  # with more of them one part is held out: strengths that su
 _PRIOR_ROWS = 10.0  # that a feature's frequencies alone count for beside those given its parent
 _FIRST = 3.0  # the strength that is tried first
 _FLAT = 0.01  # share of the loss that stronger penalties must save, or weaker ones are tried, too
+_LEAST = 1e-4  # nats a row that another strength must save for the search to go on
 _ERRORS = 0.5  # standard errors of a difference that do not outweigh a smoother model
 _ERRORS_OF_OWN = 1.0  # the same for strengths of single features, which are many
 _STEPS = 60
 _COARSE, _FINE = 12, 32  # groups of values in pairs
 _ROUNDS = 4  # of adapting the strengths of features
+_MOST_CELLS = 60  # of all pairs, for each row, with which fine groups are tried
 _WEAK = 3.0  # strength up to which fine groups may be better
 _TO_CHOOSE: dict[str, Any] = {"most_steps": 28, "tolerance": 3e-5}
 
@@ -128,6 +130,8 @@ class _Search:
     def wants_own(self, main: float) -> bool:
         """Whether main effects are better if each feature has a strength of its own."""
         of_all = self._map(lambda fold: fold.main_losses(main), self.folds)
+        if np.average(of_all, weights=self._weight) < _LEAST:
+            return False
         own = self._map(lambda fold: fold.own_losses(main), self.folds)
         return smoothest({0: of_all, 1: own}, self._weight, _ERRORS_OF_OWN) == 1
 
@@ -147,10 +151,11 @@ class _Search:
         """Groups and strength of pairs.
 
         Fine groups are only tried where the penalty of coarse ones is weak, and other strengths of them only where they
-        are better at that one. With many classes they would have millions of entries for each pair, and take minutes.
+        are better at that one. With many classes they would have millions of entries for each pair, and take minutes;
+        with few rows and many pairs, rows could not tell which are better.
         """
         is_large = self.context.rows.n_classes > MOST_CLASSES
-        if is_large or pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds):
+        if is_large or pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds) or self._has_many_cells():
             return _COARSE, pairs
         fine = self._with_pairs(_FINE)
         at_first = fine(main, pairs)
@@ -160,6 +165,13 @@ class _Search:
         best = smoothest(found, self._weight)
         is_worth_it = smoothest({_COARSE: coarse, _FINE: found[best]}, self._weight) == _FINE
         return (_FINE, best) if is_worth_it else (_COARSE, pairs)
+
+    def _has_many_cells(self) -> bool:
+        """Whether pairs of fine groups would have many times more cells than there are rows."""
+        fold, pairs = self.folds[0], pairs_of(self.layouts[0])
+        cards = fold.context.groups(_FINE).cards
+        n_cells = sum(int(cards[i] * cards[j]) for i, j in pairs)
+        return n_cells > _MOST_CELLS * fold.context.rows.n_counted
 
     def _strengths(self, losses: Callable[[float], FloatArray], first: float = _FIRST) -> dict[float, FloatArray]:
         def is_over() -> bool:
@@ -348,8 +360,8 @@ def search_strengths(
 ) -> dict[float, FloatArray]:
     """Losses of the rows with some of the strengths, the strongest first.
 
-    From the first one the search goes on to stronger ones as long as the mean loss falls, and if it hardly does, to
-    weaker ones. ``is_over`` may end it after the first.
+    From the first one the search goes on to stronger ones as long as the mean loss falls, by more than nothing worth
+    mentioning, and if it hardly does, to weaker ones. ``is_over`` may end it after the first.
     """
     found: dict[int, FloatArray] = {}
     means: dict[int, float] = {}
@@ -364,7 +376,7 @@ def search_strengths(
         place = start
         while 0 <= place + step < len(_STRENGTHS) and not is_over():
             try_next(place + step)
-            if means[place + step] >= means[place]:
+            if means[place + step] >= means[place] - _LEAST:
                 break
             place += step
         if means[place] < (1.0 - _FLAT) * means[start]:
