@@ -233,6 +233,7 @@ class Killer:
         return self.parts[number]
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_in_every_phase(client, tmp_path, monkeypatch):
     X, y = make_rows()
     parameters = GradientDescent(epochs=4)
@@ -261,6 +262,7 @@ def test_workers_that_are_killed_in_every_phase(client, tmp_path, monkeypatch):
     assert len([each for each in killed if each is not None]) == 2
 
 
+@pytest.mark.slow
 def test_a_partition_that_kills_every_worker(client, cluster, tmp_path, monkeypatch):
     X, y = make_rows()
     parts = [X.assign(answer=y)] * 4
@@ -281,6 +283,7 @@ def test_nothing_is_left_on_the_cluster(client, cluster):
     assert not cluster.scheduler.tasks
 
 
+@pytest.mark.slow
 def test_any_number_of_workers_gives_the_same_bits(client, cluster):
     parameters = GradientDescent(epochs=3, parent_dropout=0.1)
     client.wait_for_workers(4, timeout=60)

@@ -36,6 +36,7 @@ def scheduler(tmp_path):
             process.wait(timeout=30)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a_scheduler_that_is_killed(scheduler, tmp_path, monkeypatch):
     process, client = scheduler

@@ -60,8 +60,10 @@ class Cluster:
         """What the scheduler answers."""
         try:
             return question()
-        except (OSError, TimeoutError) as error:
-            raise self._lost() from error
+        except Exception as error:
+            if isinstance(error, OSError) or self.client.status != "running":
+                raise self._lost() from error
+            raise
 
     def wait(self, futures: Sequence[Any]) -> None:
         """Wait until all futures have a result; the first error is raised."""
@@ -139,19 +141,14 @@ class DaskShards:
 
     def map(self, function: Callable[..., Any], argument: Any) -> list[Any]:
         """What a function gives for each shard, in order. A worker has one task for each of its threads."""
-        groups, client = self._where(), self._cluster.client
-        message = _packed((function, argument))
-        tasks = [
-            client.submit(
-                _apply_to_all,
-                message,
-                [self._futures[number] for number in group],
-                workers=workers,
-                allow_other_workers=workers is not None,
-                pure=False,
-            )
-            for workers, group in groups
-        ]
+        groups, message = self._where(), _packed((function, argument))
+
+        def submit(workers: list[str] | None, group: list[int]) -> Any:
+            blocks, options = [self._futures[number] for number in group], {"workers": workers, "pure": False}
+            options["allow_other_workers"] = workers is not None
+            return self._cluster.client.submit(_apply_to_all, message, blocks, **options)
+
+        tasks = self._cluster.ask(lambda: [submit(*each) for each in groups])
         found: dict[int, Any] = {}
         for (_, group), results in zip(groups, self._cluster.gather(tasks), strict=True):
             found.update(zip(group, results, strict=True))
@@ -160,8 +157,12 @@ class DaskShards:
     def reduce(self, function: Callable[..., Any], merge: Callable[[Any, Any], Any], argument: Any) -> Any:
         """The same, merged where shards are."""
         submit, message = partial(self._cluster.client.submit, pure=False), _packed((function, argument))
-        parts = [submit(_apply, message, future) for future in self._futures]
-        return self._cluster.gather([merge_pairs(parts, partial(submit, merge))])[0]
+
+        def submit_all() -> Any:
+            parts = [submit(_apply, message, future) for future in self._futures]
+            return merge_pairs(parts, partial(submit, merge))
+
+        return self._cluster.gather([self._cluster.ask(submit_all)])[0]
 
     def release(self) -> None:
         """Let the cluster forget the rows."""

@@ -50,30 +50,25 @@ class DaskPartitions:
         """What a function of a piece, and of what it has of its own, gives for each partition, merged in pairs."""
         merging = import_dask("dask").delayed(merge, pure=False)
         root = merge_pairs(self._tasks(function, own), merging)
-        return self._cluster.gather([self._cluster.client.compute(root)])[0]
+        return self._cluster.gather([self._cluster.ask(partial(self._cluster.client.compute, root))])[0]
 
     def shards(self, function: Callable[..., Block], own: Sequence[Any], n_rows: Sequence[int]) -> DaskShards:
         """The blocks of so many rows that a function gives for each partition, regrouped into shards."""
         client = self._cluster.client
-        blocks = client.compute(self._tasks(function, own))
+        blocks = self._cluster.ask(partial(client.compute, self._tasks(function, own)))
         self._cluster.wait(blocks)
         holders = self._cluster.ask(partial(client.who_has, blocks))
         shards = [spans for spans in cut_shards(n_rows) if spans]
         largest = [max(spans, key=lambda span: span[2] - span[1])[0] for spans in shards]
         preferred = [next(iter(holders.get(blocks[block].key, ())), "") for block in largest]
         workers = place_evenly(preferred, self._cluster.ask(client.nthreads))
-        futures = [
-            client.submit(
-                join_blocks,
-                number,
-                [(lo, hi) for _, lo, hi in spans],
-                [blocks[block] for block, _, _ in spans],
-                workers=[worker],
-                allow_other_workers=True,
-                pure=False,
-            )
-            for number, (spans, worker) in enumerate(zip(shards, workers, strict=True))
-        ]
+
+        def submit(number: int, spans: list[tuple[int, int, int]], worker: str) -> Any:
+            given = (number, [(lo, hi) for _, lo, hi in spans], [blocks[block] for block, _, _ in spans])
+            return client.submit(join_blocks, *given, workers=[worker], allow_other_workers=True, pure=False)
+
+        numbered = list(zip(range(len(shards)), shards, workers, strict=True))
+        futures = self._cluster.ask(lambda: [submit(*each) for each in numbered])
         self._cluster.wait(futures)
         self._made.append(DaskShards(self._cluster, futures, sum(n_rows)))
         return self._made[-1]
