@@ -155,10 +155,10 @@ class FrameEncoder:
         ordered = tuple(columns[index] for index in range(frame.n_columns))
         return cls(ordered, None if frame.names is None else tuple(frame.names), frame.dtypes)
 
-    @property
+    @cached_property
     def cards(self) -> NDArray[np.int32]:
         """Number of codes of every column, shape (D,)."""
-        return np.array([column.card for column in self.columns], dtype=np.int32)
+        return _frozen(np.array([column.card for column in self.columns], dtype=np.int32))
 
     def n_ordered(self, is_number: NDArray[np.bool_]) -> NDArray[np.int64]:
         """How many of the first codes of every column are in an order that means something, shape (D,).
@@ -235,11 +235,14 @@ class FrameEncoder:
         """
         self.check_columns(frame)
         codes = np.empty((frame.n_rows, frame.n_columns), dtype=code_dtype(int(self.cards.max())))
-        if frame.n_rows <= _FEW_ROWS and self._encode_few(frame.array, codes):
+        array, is_short = frame.array, frame.n_rows <= _FEW_ROWS
+        if is_short and self._encode_few(array, codes):
             return codes
+        if is_short and array is not None:  # a row of a larger array need not lie in one piece
+            array = np.ascontiguousarray(array)
         with Crew(n_threads) as crew:
-            if self._is_ready and frame.array is not None and may_hold(frame.array, self.cards):
-                copy_codes(frame.array, self.cards, codes, crew)
+            if self._is_ready and array is not None and may_hold(array, self.cards):
+                copy_codes(array, self.cards, codes, crew)
             else:
                 self._encode_columns(frame, codes, crew)
         return codes
