@@ -117,17 +117,24 @@ def _show_parents(classifier: Any, console: Console) -> None:
     table.add_column("probability", justify="right")
     table.add_column("adds, nats", justify="right")
     table.add_column("parameters", justify="right")
+    in_data = {edge.child: edge.parent for edge in classifier.description_edges_}
+    has_own = not np.array_equal(network.extra_parents, classifier.network_.extra_parents)
+    if has_own:
+        table.add_column("parent in the data")
     probabilities = classifier.parent_probabilities_
     gains = {edge.child: _gain(edge) for edge in classifier.edges_}
-    for i, (label, parents) in enumerate(zip(labels, _extra_parents(classifier), strict=True)):
+    for i, (label, parents) in enumerate(zip(labels, classifier.network_.extra_parents.tolist(), strict=True)):
         # "No parent" is the last column, which is where -1 points.
         name, parent = _names_of(parents, labels), parents[0]
-        size = network.cpt(i, grouped=True).size
+        size = classifier.network_.cpt(i, grouped=True).size
         row = str(network.cards[i]), Text(name), f"{probabilities[i, parent]:.3f}", gains.get(label, ""), str(size)
-        table.add_row(Text(label), *row)
+        table.add_row(Text(label), *row, *([Text(in_data.get(label, ""))] if has_own else []))
     console.print(table)
     if gains:
         note = "adds: what the parent takes off the log-loss of held-out rows, with its standard error"
+        console.print(note, soft_wrap=True, highlight=False)
+    if has_own:
+        note = "parent in the data: in the tree that describes the data, which --feature, queries and samples use"
         console.print(note, soft_wrap=True, highlight=False)
     if not network.is_bayesian_network:
         console.print("The parents form a cycle: the model classifies, but it is not a Bayesian network.")
@@ -136,12 +143,6 @@ def _show_parents(classifier: Any, console: Console) -> None:
 def _gain(edge: Any) -> str:
     """What an edge adds on held-out rows, if that was measured."""
     return "" if edge.gain != edge.gain else f"{edge.gain:.4f} ± {edge.standard_error:.4f}"
-
-
-def _extra_parents(classifier: Any) -> list[list[int]]:
-    """Two extra parents of each feature, -1 for none."""
-    both: list[list[int]] = np.column_stack([classifier.parents_, classifier.second_parents_]).tolist()
-    return both
 
 
 def _names_of(parents: list[int], labels: list[str]) -> str:
@@ -154,7 +155,7 @@ def _show_feature(classifier: Any, name: str, console: Console) -> None:
     if name not in labels:
         raise InputError(f"the model has no feature {name!r}; {suggest(name, labels)}")
     i, network = labels.index(name), classifier.description_
-    parents = _extra_parents(classifier)[i]
+    parents = network.extra_parents[i].tolist()
     above = _names_of(parents, labels)
     given = encoder.joint_labels({j: network.groups_of(j) for j in parents if j >= 0})
     values, cpt = encoder.value_labels(i), network.cpt(i, grouped=True)

@@ -15,7 +15,7 @@ from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
 from tanager.estimators.editing import MemberEditingMixin
-from tanager.estimators.findings import edge_widths
+from tanager.estimators.findings import Edge, clearer_tree, edge_widths
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.streams import StreamData, training_data
 from tanager.estimators.tan import TANClassifier
@@ -41,10 +41,10 @@ from tanager.learning import (
     ensemble_recipes_for,
     held_out_gains,
 )
-from tanager.learning.edges import Findings, of_member, union_of
+from tanager.learning.edges import Findings, describe_edges, of_member, union_of
 from tanager.learning.limits import Callback
 from tanager.learning.members import GivenMembers, Learned
-from tanager.model import LogAverage, Network, average_networks, mean_contributions
+from tanager.model import LogAverage, Network, average_networks, describe, mean_contributions
 from tanager.pictures import draw_circle
 from tanager.structure import naive_bayes
 
@@ -105,8 +105,9 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         The members as one sum of CPTs.
     description_ : tanager.model.Network
         The network that describes the data, for `query`, `complete` and `sample`. An average is not a joint
-        distribution, so it is the description of one member: the one under which the training rows are most probable.
-    classes_, encoder_, target_name_, choice_, edges_, feature_importances_ : as of `TANClassifier`
+        distribution, so it is the description of one member: the one under which the training rows are most probable,
+        or a tree of its own with ``members="auto"`` where that describes the data clearly better.
+    classes_, encoder_, target_name_, choice_, edges_, description_edges_, feature_importances_ : as of `TANClassifier`
     options_ : dict
         The "members" and the "parameters" that were used, as values, and whether training "is_joint".
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
@@ -213,6 +214,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         self._warn_of_pooled(encoded)
         networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
         members = [self._member(encoded, context, *each) for each in zip(learned, networks, strict=True)]
+        networks = [member.network_ for member in members]
         importances = mean_contributions(networks, encoded.rows.codes, encoded.rows.full_weight())
         findings = Findings(importances, union_of([member._findings.edges for member in members]))
         parents = None
@@ -227,12 +229,15 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
             findings = findings._replace(edges=edges)
         for member in members:
             member._findings = member._findings._replace(edges=of_member(member._findings.edges, findings.edges))
+        describing = best_description([member.description_ for member in members], encoded.rows)
+        if isinstance(self.members, str) and self.members == "auto" and not (self.forbid or self.require):
+            _describe_by_own_tree(members[describing], encoded, context)
         self._keep(
             encoded,
             {
                 "_findings": findings,
                 "estimators_": members,
-                "_describing": best_description([member.description_ for member in members], encoded.rows),
+                "_describing": describing,
                 "average_": average_networks(networks),
                 "choice_": choice.to_dict(temperature, parents, limits.notes),
                 "options_": recipe.used(context).get_params(deep=False),
@@ -245,6 +250,12 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         """The network that describes the data: the description of the member with the highest likelihood."""
         check_is_fitted(self)
         return self.estimators_[self._describing].description_
+
+    @property
+    def description_edges_(self) -> list[Edge]:
+        """The edges of ``description_``, as in `TANClassifier`."""
+        check_is_fitted(self)
+        return self.estimators_[self._describing].description_edges_
 
     def plot_structure(self, ax: Any = None) -> Any:
         """Draw the edges of all members on a circle around the class; needs the extra ``tanager[plots]``.
@@ -328,6 +339,15 @@ def _with_structures_of(learned: Sequence[Learned], recipe: EnsembleRecipe) -> E
     if recipe.is_joint:
         return recipe.set_params(members=GivenMembers(spaces))
     return [Recipe(GivenSpace(space), each.recipe.parameters) for space, each in zip(spaces, learned, strict=True)]
+
+
+def _describe_by_own_tree(member: TANClassifier, encoded: Encoded, context: Context) -> None:
+    """Let a member that is not in use yet describe the rows by the best tree, if that is clearly better."""
+    network = member.network_
+    own = clearer_tree(describe(encoded.unweighted(context.counts(network.layout))), encoded, context)
+    if own is not None:
+        member.description_ = own.network
+        member._findings = member._findings._replace(described=describe_edges(own.network, own.information))
 
 
 def best_description(descriptions: Sequence[Network], rows: Rows) -> int:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
-from tanager.estimators.inputs import read_known_classes
-from tanager.learning import Findings, Rows
-from tanager.learning.edges import Edges, gains_on, is_counted
-from tanager.model import Network
+from tanager.estimators.inputs import Encoded, read_known_classes
+from tanager.learning import Context, Findings, Rows
+from tanager.learning.edges import Edges, describe_edges, gains_on, is_counted
+from tanager.model import CptCounts, Description, Network, clearer_description, describe, mean_contributions
 from tanager.pictures import draw_importance
 
 _LEAST_GAIN = 5e-5
@@ -87,6 +88,17 @@ class FindingsMixin:
         return self._named(self._findings.edges)
 
     @property
+    def description_edges_(self) -> list[Edge]:
+        """The edges of ``description_``, the network that describes the data, a list of `Edge`.
+
+        They are those of ``edges_``, unless a default fit found that another tree describes the data clearly better.
+        Nothing is known of the gain of an edge then, since it takes no part in predictions.
+        """
+        check_is_fitted(self)
+        described = self._findings.described
+        return self._named(self._findings.edges if described is None else described)
+
+    @property
     def feature_importances_(self) -> FloatArray:
         """Share of each feature in what all say about the class, float64[D], which sums to one.
 
@@ -134,7 +146,11 @@ class FindingsMixin:
         3 edges between 4 features. ...
         """
         check_is_fitted(self)
-        return f"{self.choice_['why']}\n{_said_of_edges(self.edges_, len(self.encoder_.columns))}"
+        said = f"{self.choice_['why']}\n{_said_of_edges(self.edges_, len(self.encoder_.columns))}"
+        own = self.description_edges_
+        if {edge[:2] for edge in own} <= {edge[:2] for edge in self.edges_}:
+            return said
+        return f"{said}\n{_said_of_description(own)}"
 
     def plot_importance(self, *, max_bars: int = 20, ax: Any = None) -> Any:
         """Draw ``feature_importances_`` as bars; needs the extra ``tanager[plots]``.
@@ -160,10 +176,58 @@ class FindingsMixin:
         ]
 
 
+def find(
+    network: Network, encoded: Encoded, context: Context, counts: CptCounts, *, may_differ: bool
+) -> tuple[Network, Findings]:
+    """The network that describes the rows, and what can be found out without held-out rows.
+
+    Parameters
+    ----------
+    network : Network
+        That classifies.
+    encoded, context
+        The rows.
+    counts : CptCounts
+        Of them in the layout of the network.
+    may_differ : bool
+        Whether the description may have a tree of its own.
+    """
+    described = describe(encoded.unweighted(counts))
+    rows = encoded.rows._replace(weight=encoded.sample_weight)
+    importances = mean_contributions([network], rows.codes, rows.full_weight())
+    findings = Findings(importances, describe_edges(network, described.information))
+    own = clearer_tree(described, encoded, context) if may_differ else None
+    if own is None:
+        return described.network, findings
+    return own.network, findings._replace(described=describe_edges(own.network, own.information))
+
+
+def clearer_tree(described: Description, encoded: Encoded, context: Context) -> Description | None:
+    """The description by the best tree, if that is clearly better than the one by a structure that was learned."""
+    rows = encoded.rows._replace(weight=encoded.sample_weight)
+    with Crew(context.n_threads) as crew:
+        return clearer_description(
+            described,
+            (rows.codes, rows.y, rows.full_weight()),
+            lambda layout: encoded.unweighted(context.counts(layout)),
+            crew,
+        )
+
+
 def edge_widths(edges: Edges) -> FloatArray:
     """What edges add, from 0 to 1, for pictures: gains, or the information where these are not known, float64[E]."""
     sizes = np.maximum(edges.information if np.isnan(edges.gain).any() else edges.gain, 0.0)
     return sizes / max(float(sizes.max(initial=0.0)), np.finfo(np.float64).tiny)
+
+
+def _said_of_description(edges: Sequence[Edge]) -> str:
+    """That the data are described by another tree, and its strongest edges, in words."""
+    best = sorted(edges, key=lambda edge: -edge.information)[:_SHOWN]
+    shown = ", ".join(f"{each.parent} -> {each.child} ({each.information:.3f})" for each in best)
+    return (
+        "These edges tell the classes apart. Another tree describes the data clearly better; queries, samples and CPTs "
+        f"use it. Its strongest edges, by what the parent tells about the feature in nats: {shown}."
+    )
 
 
 def _said_of_edges(edges: Sequence[Edge], n_features: int) -> str:

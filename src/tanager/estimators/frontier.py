@@ -1,4 +1,4 @@
-"""Describing the data and telling the classes apart, on one scale: the frontier between the two networks of a fit."""
+"""Describing the data and telling the classes apart, on one scale: the frontier between the two faces of a fit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager._types import FloatArray, IntArray
 from tanager.estimators.inputs import read_known_classes
-from tanager.model import Network, blend, can_temper, log_losses
+from tanager.model import Network, can_temper, log_losses
 from tanager.pictures import draw_frontier
 
-BOTH = "both networks"
-"""Name of the point at which the one network says how probable a row is, and the other which class it has."""
+ALONE = "network_ alone"
+"""Name of the point at which the network that classifies also says how probable a row is."""
 
 _DIALS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -26,9 +26,9 @@ class FrontierPoint(NamedTuple):
     Attributes
     ----------
     name : str
-        "blend", or "both networks".
+        "both networks", or "network_ alone".
     dial : float
-        0 describes: it is ``description_``. 1 classifies: it is ``network_``. NaN for both networks together.
+        0 describes: it is ``description_`` alone. 1 classifies as ``network_`` does. NaN for ``network_`` alone.
     error : float
         Share of wrong classes.
     log_loss : float
@@ -50,29 +50,31 @@ class FrontierMixin:
     classes_: NDArray[Any]
     description_: Network
 
-    def _networks(self) -> Sequence[Network]:
-        raise NotImplementedError
-
     def _encode(self, X: Any) -> IntArray:
         raise NotImplementedError
 
     def _scores(self, codes: IntArray) -> FloatArray:
         raise NotImplementedError
 
-    def frontier(self, X: Any, y: Any, *, dials: Sequence[float] = _DIALS) -> list[FrontierPoint]:
-        """Error and surprise of the networks between the one that describes the data and the one that classifies.
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        raise NotImplementedError
 
-        A dial from 0, "describes", to 1, "classifies", takes the geometric mean of ``description_`` and ``network_``,
-        normalised to a Bayesian network. A fit keeps the two ends: prediction uses 1, questions about the data use 0.
-        The last point is the two together, p(x) of the one times p(c | x) of the other. That is a joint distribution,
-        too, but not a Bayesian network: it classifies as ``network_`` does and describes rows as ``description_`` does.
+    def frontier(self, X: Any, y: Any, *, dials: Sequence[float] = _DIALS) -> list[FrontierPoint]:
+        """Error and surprise between the network that describes the data and the predictions of the classifier.
+
+        How probable a row is, p(x), comes from ``description_``. Its class comes from both: with a dial t from 0,
+        "describes", to 1, "classifies", p(c | x) is the geometric mean of that of ``description_`` and that of
+        `predict_proba`, which has the weight t. Each point is a joint distribution of rows and classes. A fit stands at
+        both ends: questions about the data are answered with 0, classes are predicted with 1.
+
+        The last point is ``network_`` alone, with its own p(x); an ensemble does not have it, since a mean of networks
+        is not a joint distribution.
 
         Parameters
         ----------
         X, y
             Rows that were not trained on, with their classes. Cells that the bins do not know are summed out.
-        dials : sequence of float, default=(0, 0.1, ..., 1)
-            Not used for ensembles, which have the last point only: their mean is not a network.
+        dials : sequence of float from 0 to 1, default=(0, 0.1, ..., 1)
 
         Returns
         -------
@@ -86,8 +88,8 @@ class FrontierMixin:
         >>> clf = TANClassifier("chow-liu", "penalised", random_state=0).fit(X[::2], y[::2])
         >>> points = clf.frontier(X[1::2], y[1::2], dials=(0, 1))
         >>> [(point.name, point.dial) for point in points]
-        [('blend', 0.0), ('blend', 1.0), ('both networks', nan)]
-        >>> points[0].surprise < points[1].surprise
+        [('both networks', 0.0), ('both networks', 1.0), ('network_ alone', nan)]
+        >>> points[0].surprise < points[2].surprise
         True
         """
         check_is_fitted(self)
@@ -98,16 +100,18 @@ class FrontierMixin:
                 "the frontier requires a forest, but parents form a cycle or a feature has two of them; fit with "
                 "another structure, for instance 'chow-liu'"
             )
-        networks, row = self._networks(), np.arange(len(codes))
+        described, log_odds = self.description_.log_joint(codes), self.predict_log_proba(X)
+        log_rows = np.logaddexp.reduce(described, axis=1)
         points = []
-        if len(networks) == 1:
-            for dial in map(float, dials):
-                joint = blend(self.description_, networks[0], dial).log_joint(codes)
-                points.append(_point("blend", dial, joint, numbers, -joint[row, numbers], codes.shape[1]))
-        scores = self._scores(codes)
-        log_rows = np.logaddexp.reduce(self.description_.log_joint(codes), axis=1)
-        surprise = log_losses(scores, numbers) - log_rows
-        return [*points, _point(BOTH, float("nan"), scores, numbers, surprise, codes.shape[1])]
+        for dial in map(float, dials):
+            if not 0 <= dial <= 1:
+                raise ValueError(f"dials must be from 0 to 1, got {dial!r}")
+            scores = (1 - dial) * (described - log_rows[:, None]) + dial * log_odds
+            joint = scores - np.logaddexp.reduce(scores, axis=1)[:, None] + log_rows[:, None]
+            points.append(_point("both networks", dial, joint, numbers))
+        if isinstance(getattr(self, "network_", None), Network):
+            points.append(_point(ALONE, float("nan"), self._scores(codes), numbers))
+        return [point._replace(surprise=point.surprise / codes.shape[1]) for point in points]
 
     def plot_frontier(self, X: Any, y: Any, *, dials: Sequence[float] = _DIALS, ax: Any = None) -> Any:
         """Draw the frontier; needs the extra ``tanager[plots]``.
@@ -123,12 +127,12 @@ class FrontierMixin:
         ax : matplotlib axes
         """
         points = self.frontier(X, y, dials=dials)
-        blends = [(each.dial, each.surprise, each.error) for each in points[:-1]]
-        return draw_frontier(blends, (points[-1].surprise, points[-1].error), ax=ax)
+        alone = [(each.surprise, each.error) for each in points if each.name == ALONE]
+        both = [(each.dial, each.surprise, each.error) for each in points if each.name != ALONE]
+        return draw_frontier(both, alone[0] if alone else None, ax=ax)
 
 
-def _point(
-    name: str, dial: float, scores: FloatArray, y: IntArray, surprise: FloatArray, n_features: int
-) -> FrontierPoint:
-    error, log_loss = float(np.mean(scores.argmax(axis=1) != y)), float(log_losses(scores, y).mean())
-    return FrontierPoint(name, dial, error, log_loss, float(surprise.mean()) / n_features)
+def _point(name: str, dial: float, joint: FloatArray, y: IntArray) -> FrontierPoint:
+    """A point with the surprise of whole rows."""
+    error, log_loss = float(np.mean(joint.argmax(axis=1) != y)), float(log_losses(joint, y).mean())
+    return FrontierPoint(name, dial, error, log_loss, -float(joint[np.arange(len(y)), y].mean()))

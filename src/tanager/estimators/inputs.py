@@ -31,6 +31,7 @@ from tanager.data.arrays import are_exact_floats, as_integers, exact_array, obje
 from tanager.estimators.knowledge import directions_of, edge_rules, given_values, which_are_numbers
 from tanager.estimators.weights import class_factors, class_weighted, read_weights
 from tanager.learning import Context, Limits, Part, Rows, hold_out
+from tanager.model import CptCounts
 from tanager.model.queries import CLASS
 
 GIVEN = "given"
@@ -53,6 +54,10 @@ class Encoded(NamedTuple):
     feature_names: NDArray[Any] | None  # only if X has column names that are all text
     target_name: str
     take_fingerprint: Callable[[], Fingerprint] | None = None  # of the rows
+
+    def unweighted(self, counts: CptCounts) -> CptCounts:
+        """The counts of rows without the weights of their classes."""
+        return counts if self.class_factors is None else counts.scaled_by_class(1.0 / self.class_factors)
 
 
 class GivenRows(NamedTuple):

@@ -38,6 +38,7 @@ class PlottingMixin:
         ax: Any = None,
         *,
         style: str = "list",
+        network: str = "network",
         image_shape: tuple[int, int] | None = None,
         background: ArrayLike | None = None,
     ) -> Any:
@@ -52,6 +53,9 @@ class PlottingMixin:
         style : {"list", "graph"}, default="list"
             A line for each feature below its parent, or boxes and arrows from left to right with the class, as in a
             paper.
+        network : {"network", "description"}, default="network"
+            Draw the structure of ``network_``, which classifies, or that of ``description_``, which describes the data.
+            They differ only after a default fit, where ``summary`` says so.
         image_shape : (int, int), optional
             Rows and columns of the images whose pixels are the features. Default is that of the structure, if it has
             one, as `tanager.learning.Nearest` does.
@@ -71,13 +75,17 @@ class PlottingMixin:
         """
         check_is_fitted(self)
         check_choice("style", style, ("list", "graph"))
-        parents, second = self.network_.extra_parents.T
+        check_choice("network", network, ("network", "description"))
+        (parents, second), edges = self.network_.extra_parents.T, self._findings.edges
+        strength = self._distribution.matrix()[np.arange(len(parents)), parents]
+        if network == "description" and self._findings.described is not None:
+            parents, second = self.description_.extra_parents.T
+            edges, strength = self._findings.described, np.ones(len(parents))
         if style == "graph":
             widths = np.zeros(len(parents))
-            widths[self._findings.edges.child] = edge_widths(self._findings.edges)
+            widths[edges.child] = edge_widths(edges)
             names = self.encoder_.feature_labels
             return draw_tree(parents, widths, names, self.target_name_, second=second, ax=ax)
-        strength = self._distribution.matrix()[np.arange(len(parents)), parents]
         image = None
         if image_shape is None:
             image_shape = getattr(self.options_["structure"], "image_shape", None)
@@ -118,7 +126,7 @@ class PlottingMixin:
         return draw_history(self.history_, column=column, ax=ax)
 
     def plot_cpt(self, feature: int | str, *, label: Any = None, against: Any = None, ax: Any = None) -> Any:
-        """Draw the conditional probability table of a feature.
+        """Draw the conditional probability table of a feature in ``description_``, the network that describes the data.
 
         Parameters
         ----------
@@ -149,13 +157,14 @@ class PlottingMixin:
         """
         check_is_fitted(self)
         number = self._feature_number(feature)
-        parents = [j for j in self.network_.extra_parents[number].tolist() if j >= 0]
+        network = self.description_
+        parents = [j for j in network.extra_parents[number].tolist() if j >= 0]
         names = self.encoder_.feature_labels
         columns = Axis(names[number], self.encoder_.value_labels(number))
-        lines = self.encoder_.joint_labels({j: self.network_.groups_of(j) for j in parents})
+        lines = self.encoder_.joint_labels({j: network.groups_of(j) for j in parents})
         above = Axis(", ".join(names[j] for j in parents), lines)
         classes = [f"class {name}" for name in self.classes_.tolist()]
-        cpt = self.description_.cpt(number, grouped=True)  # [x_parent, x, c]
+        cpt = network.cpt(number, grouped=True)  # [x_parent, x, c]
         if label is not None or against is not None:
             ratio, title = self._log_ratio(cpt, label, against)
             return draw_log_ratio(ratio, title, above, columns, ax=ax)

@@ -15,6 +15,7 @@ from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase
 from tanager.estimators.editing import EditingMixin
+from tanager.estimators.findings import find
 from tanager.estimators.increments import IncrementsMixin
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.plotting import PlottingMixin
@@ -23,9 +24,7 @@ from tanager.learning import (
     PARAMETERS,
     STRUCTURES,
     Context,
-    Counts,
     Edges,
-    Findings,
     Fitted,
     GivenSpace,
     Limits,
@@ -39,13 +38,13 @@ from tanager.learning import (
     as_parameters,
     as_structure,
     calibrated,
-    describe_edges,
     held_out_gains,
     recipes_for,
     worth_trying,
 )
+from tanager.learning.edges import is_counted
 from tanager.learning.limits import Callback
-from tanager.model import Network, ParentDistribution, describe, mean_contributions
+from tanager.model import Network, ParentDistribution, can_temper, settle
 from tanager.structure import ParentSets
 
 
@@ -151,8 +150,9 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
     network_ : tanager.model.Network
         The network that classifies, over codes: its class posteriors are the predictions.
     description_ : tanager.model.Network
-        The network that describes the data: the same structure with counted probabilities. Ask it about the data
-        (docs/queries.md); `sample`, `plot_cpt`, the report and exports as a Bayesian network use it. With counted
+        The network that describes the data, with counted probabilities. Ask it about the data (docs/queries.md);
+        `sample`, `plot_cpt`, the report and exports as a Bayesian network use it. It has the structure of ``network_``,
+        except where ``structure="auto"``, and another tree describes the data better by more than 1 %. With counted
         parameters it is ``network_``.
     encoder_ : tanager.data.FrameEncoder
         Bins and categories of the columns.
@@ -163,6 +163,8 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         their "errors" and "log_losses" on held-out rows. "notes" say what ``time_limit`` or a call-back have cut short.
     edges_ : list of Edge
         What each edge between features adds on held-out rows and to the description of the data.
+    description_edges_ : list of Edge
+        The edges of ``description_``.
     feature_importances_ : ndarray of shape (D,)
         Share of each feature in what all say about the class.
     options_ : dict
@@ -396,15 +398,15 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         **more: Any,
     ) -> Self:
         """Take over what was learned, how it was chosen, the recipe as it was used, and what edges add if measured."""
-        rows, counts = encoded.rows._replace(weight=encoded.sample_weight), context.counts(fitted.network.layout)
-        if encoded.class_factors is not None:
-            counts = counts.scaled_by_class(1.0 / encoded.class_factors)
-        description, information = describe(fitted.network, counts)
-        is_counted = isinstance(used.parameters, Counts) and not used.parameters.backs_off
-        if is_counted and self.class_weight is None:
-            description = fitted.network
-        importances = mean_contributions([fitted.network], rows.codes, rows.full_weight())
-        findings = Findings(importances, describe_edges(fitted.network, information))
+        network, counts = fitted.network, context.counts(fitted.network.layout)
+        are_frequencies = is_counted(used.parameters)
+        if not are_frequencies and can_temper(network):
+            network = settle(network, counts)
+        is_open = isinstance(self.structure, str) and self.structure == "auto" and "_kept" not in more
+        may_differ = is_open and not (self.forbid or self.require)
+        description, findings = find(network, encoded, context, counts, may_differ=may_differ)
+        if are_frequencies and self.class_weight is None:
+            description = network
         if gains is not None:
             findings = findings._replace(edges=gains(findings.edges))
         self._keep(
@@ -412,7 +414,7 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
             {
                 "_findings": findings,
                 "pooled_categories_": encoded.encoder.pooled(),
-                "network_": fitted.network,
+                "network_": network,
                 "description_": description,
                 "_distribution": fitted.distribution,
                 "history_": fitted.history.to_arrays(),

@@ -62,6 +62,8 @@ def to_networkx(clf: TANClassifier, target: str = "class", *, tables: bool = Tru
             graph.nodes[name]["given"] = clf.encoder_.joint_labels({j: network.groups_of(j) for j in parents})
     graph.add_edges_from((root, name, {"probability": 1.0}) for name in names)
     probabilities = clf.parent_probabilities_
+    if not np.array_equal(network.parents, clf.network_.parents):
+        probabilities = np.ones_like(probabilities)  # a tree that describes the data was not drawn from a distribution
     for child, parent in _feature_edges(network):
         groups = network.groups_of(parent) if tables else None
         extra = {} if groups is None else {"groups": groups.tolist()}

@@ -14,7 +14,7 @@ from tanager.files.container import Arrays
 from tanager.files.header import Fields, shortened
 from tanager.learning import Edges, Findings
 from tanager.model import Groups, Layout, Network, ParentDistribution, make_groups, make_layout
-from tanager.structure import ParentSets, extra_parents_of
+from tanager.structure import ParentSets, extra_parents_of, fixed_parents
 
 RECORDS = ("history", "parent_path")
 """Training records that a file may hold, each a mapping from names to arrays."""
@@ -66,9 +66,12 @@ def pack_network(name: str, member: Member) -> tuple[dict[str, Any], dict[str, N
         f"{name}.phi": member.distribution.phi,
         **pack_parent_sets(f"{name}.candidates", sets),
     }
-    if member.description is not network:
-        arrays[f"{name}.description.theta"] = member.description.theta[: network.layout.size]
-        arrays[f"{name}.description.log_prior"] = member.description.log_prior
+    description = member.description
+    if description is not network:
+        arrays[f"{name}.description.theta"] = description.theta[: description.layout.size]
+        arrays[f"{name}.description.log_prior"] = description.log_prior
+    if not np.array_equal(description.parents, network.parents):
+        arrays[f"{name}.description.parents"] = description.parents
     arrays |= pack_findings(f"{name}.findings", member.findings)
     for record, columns in member.records.items():
         arrays |= {f"{name}.{record}.{key}": np.asarray(column) for key, column in columns.items()}
@@ -89,9 +92,7 @@ def unpack_network(
     kept = ParentSets(np.arange(n_features + 1), parents, None, pairs)
     own = make_layout(kept, cards, n_classes, groups=_unpack_groups(arrays, name, cards))
     network = _unpack_probabilities(name, arrays, parents, own)
-    described = f"{name}.description"
-    has_own = f"{described}.theta" in arrays.names
-    description = _unpack_probabilities(described, arrays, parents, own) if has_own else network
+    description = _unpack_description(f"{name}.description", arrays, network)
     sets = unpack_parent_sets(arrays, f"{name}.candidates", entry.take("is_ordered", bool), n_features)
     phi = arrays.take(f"{name}.phi", "float32", "float64", length=sets.n_candidates)
     _check_phi(phi, sets, kept, name)
@@ -104,26 +105,46 @@ def unpack_network(
 def pack_findings(name: str, findings: Findings) -> dict[str, NDArray[Any]]:
     """Turn what a fit found about features and edges into arrays."""
     edges = {f"{name}.edges.{key}": np.asarray(column) for key, column in findings.edges._asdict().items()}
+    if findings.described is not None:
+        own = findings.described._asdict()
+        edges |= {f"{name}.described.{key}": np.asarray(column) for key, column in own.items()}
     return {f"{name}.importances": findings.importances, **edges}
 
 
 def unpack_findings(name: str, arrays: Arrays, n_features: int) -> Findings:
     """The inverse of `pack_findings`; checks everything."""
     importances = arrays.take(f"{name}.importances", "float64", length=n_features)
-    child = arrays.take(f"{name}.edges.child", "int64")
-    parent = arrays.take(f"{name}.edges.parent", "int64", length=child.size)
+    if not (np.isfinite(importances).all() and (importances >= 0).all()):
+        raise ValueError(f"importances in {name!r} are not finite, or negative")
+    own = f"{name}.described"
+    described = _unpack_edges(own, arrays, n_features) if f"{own}.child" in arrays.names else None
+    return Findings(importances, _unpack_edges(f"{name}.edges", arrays, n_features), described)
+
+
+def _unpack_edges(name: str, arrays: Arrays, n_features: int) -> Edges:
+    child = arrays.take(f"{name}.child", "int64")
+    parent = arrays.take(f"{name}.parent", "int64", length=child.size)
     numbers = {
-        key: arrays.take(f"{name}.edges.{key}", "float64", length=child.size)
+        key: arrays.take(f"{name}.{key}", "float64", length=child.size)
         for key in ("gain", "standard_error", "information")
     }
     ends = np.concatenate([child, parent])
     if ends.size and (ends.min() < 0 or ends.max() >= n_features):
         raise ValueError(f"an edge in {name!r} is not one of two features")
-    if not (np.isfinite(importances).all() and (importances >= 0).all() and np.isfinite(numbers["information"]).all()):
-        raise ValueError(f"importances or edges in {name!r} are not finite, or negative")
-    if any(np.isinf(column).any() for column in numbers.values()):
-        raise ValueError(f"gains of edges in {name!r} are infinite")
-    return Findings(importances, Edges(child, parent, **numbers))
+    if not np.isfinite(numbers["information"]).all() or any(np.isinf(column).any() for column in numbers.values()):
+        raise ValueError(f"edges in {name!r} have numbers that are not finite")
+    return Edges(child, parent, **numbers)
+
+
+def _unpack_description(name: str, arrays: Arrays, network: Network) -> Network:
+    """The network that describes the data, which may have a tree of its own."""
+    if f"{name}.theta" not in arrays.names:
+        return network
+    layout, parents = network.layout, network.parents
+    if f"{name}.parents" in arrays.names:
+        parents = arrays.take(f"{name}.parents", "int64", length=network.n_features)
+        layout = make_layout(fixed_parents(parents), network.cards, network.n_classes, groups=layout.groups)
+    return _unpack_probabilities(name, arrays, parents, layout)
 
 
 def _unpack_probabilities(name: str, arrays: Arrays, parents: NDArray[np.int64], layout: Layout) -> Network:

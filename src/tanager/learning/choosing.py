@@ -128,7 +128,7 @@ def _said_of_parents(parents: Difference) -> str:
         return f"Without parents that log-loss is higher by {parents}."
     return (
         f"Parents add nothing that held-out rows show (without them the log-loss is higher by {parents}): the features "
-        "one by one tell the classes apart as well, and the edges say how features depend on each other."
+        "one by one tell the classes apart as well."
     )
 
 

@@ -40,7 +40,8 @@ class Findings(NamedTuple):
     """What a fit found out about its features and edges."""
 
     importances: FloatArray  # [D]: mean size of the contributions of each feature (see `tanager.model.importance`)
-    edges: Edges
+    edges: Edges  # of the networks that classify
+    described: Edges | None = None  # of the network that describes the data, if it has a tree of its own
 
 
 def with_edges_of(findings: Findings, networks: Sequence[Network]) -> Findings:

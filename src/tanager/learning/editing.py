@@ -1,9 +1,9 @@
 """Changes to a learned network by hand: a line of a CPT, or an edge.
 
-There are two networks of one structure: the one that classifies and the one that describes the data. A line is changed
-in one of them, an edge in both. What a change needs beyond what it says comes from the network itself: values that are
-not named keep their proportions, and a feature with a new parent, or without its old one, has the probabilities that
-the network implies. So an edge that is added changes nothing until its lines are set.
+There are two networks: the one that classifies and the one that describes the data. A line is changed in one of them,
+an edge in both if they have one structure. What a change needs beyond what it says comes from the network itself:
+values that are not named keep their proportions, and a feature with a new parent, or without its old one, has the
+probabilities that the network implies. So an edge that is added changes nothing until its lines are set.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class SetLine(Options):
             raise ValueError(
                 f"two of the values {list(self.probabilities)} are one for {encoder.column_label(feature)}"
             )
-        line = self._line(fitted.network, encoder, feature)
-        changed = _with_line(getattr(fitted, self.network), feature, line, known.index(self.label), codes)
+        network: Network = getattr(fitted, self.network)
+        changed = _with_line(network, feature, self._line(network, encoder, feature), known.index(self.label), codes)
         if fitted.network is fitted.description:
             return fitted._replace(network=changed, description=changed)
         if self.network == "description":
@@ -124,6 +124,8 @@ class SetLine(Options):
 class SetParent(Options):
     """Give a feature another extra parent, or none, in both networks.
 
+    If the description has a tree of its own, it stays as it is.
+
     Parameters
     ----------
     feature : str or int
@@ -141,7 +143,9 @@ class SetParent(Options):
         parent = -1 if self.parent is None else find_column(encoder, self.parent)
         network = _with_parent(fitted.network, child, parent, encoder)
         description = network
-        if fitted.description is not fitted.network:
+        if not np.array_equal(fitted.description.parents, fitted.network.parents):
+            description = fitted.description
+        elif fitted.description is not fitted.network:
             description = _with_parent(fitted.description, child, parent, encoder)
         sets = network.layout.parent_sets
         distribution = ParentDistribution(sets, np.zeros(sets.n_candidates))

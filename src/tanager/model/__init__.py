@@ -4,7 +4,7 @@ from tanager.model.average import LogAverage, average_networks
 from tanager.model.backoff import back_off
 from tanager.model.blending import blend
 from tanager.model.cpt_counts import CptCounts, all_pairs, recode
-from tanager.model.description import Description, describe
+from tanager.model.description import Description, clearer_description, describe
 from tanager.model.effects import Effects, group_values, residual_gains
 from tanager.model.importance import mean_contributions
 from tanager.model.layout import Groups, Layout, check_memory, make_groups, make_layout
@@ -20,6 +20,7 @@ from tanager.model.network import Network
 from tanager.model.pair_scores import PAIR_SCORES, pair_scores
 from tanager.model.parent_distribution import ParentDistribution
 from tanager.model.queries import Marginals
+from tanager.model.settling import settle
 from tanager.model.tempering import best_temperature, can_temper, log_losses, temper
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "can_temper",
     "check_memory",
     "class_log_prior",
+    "clearer_description",
     "conditional_mutual_information",
     "count_rows",
     "cpt_log_frequencies",
@@ -55,5 +57,6 @@ __all__ = [
     "pair_scores",
     "recode",
     "residual_gains",
+    "settle",
     "temper",
 ]

@@ -57,15 +57,12 @@ class Counted:
     def of(cls, counts: CptCounts) -> Counted:
         """Counts of a layout that has one candidate for each feature; weights that are no counts are scaled."""
         layout, in_rows = counts.layout, counts.n_counted / counts.of_class.sum()
-        cells, prior_rows = counts.cells * in_rows, np.zeros((len(layout.cpts.parent), 2))
-        core.best_prior_rows(0, *_slots(layout), cells, layout.n_classes, _PRIOR_ROWS, prior_rows)
-        return cls(layout, cells, prior_rows, counts.of_class * in_rows)
+        cells = counts.cells * in_rows
+        return cls(layout, cells, best_prior_rows(layout.cpts, cells, layout.n_classes), counts.of_class * in_rows)
 
     def smoothed(self, factor: float = 1.0) -> Smoothed:
         """All CPTs, pulled to coarser frequencies by a multiple of what is best for each."""
-        found = Smoothed(np.empty(len(self.cells)), np.empty(len(self.cells)), np.zeros(len(self.prior_rows)))
-        core.back_off(0, *_slots(self.layout), self.cells, self.layout.n_classes, factor * self.prior_rows, *found)
-        return found
+        return smooth(self.layout.cpts, self.cells, self.layout.n_classes, factor * self.prior_rows)
 
     def tempered(self, smoothed: Smoothed, temperature: float) -> Network:
         """The network whose log-odds between classes are divided by the temperature."""
@@ -84,9 +81,18 @@ class Counted:
         return Network.from_arena(self.layout, log_cpts, prior, np.arange(self.layout.parent_sets.n_features))
 
 
-def _slots(layout: Layout) -> tuple[int, Cpts]:
-    """All slots of a layout and their CPTs, as kernels take them."""
-    return len(layout.cpts.child), layout.cpts
+def best_prior_rows(cpts: Cpts, cells: FloatArray, n_classes: int) -> FloatArray:
+    """What frequencies of values alone, and those given the class, count for in each CPT, float64[E, 2]."""
+    prior_rows = np.zeros((len(cpts.parent), 2))
+    core.best_prior_rows(0, len(cpts.child), cpts, cells, n_classes, _PRIOR_ROWS, prior_rows)
+    return prior_rows
+
+
+def smooth(cpts: Cpts, cells: FloatArray, n_classes: int, prior_rows: FloatArray) -> Smoothed:
+    """The counts of CPTs as frequencies that are pulled to coarser ones."""
+    found = Smoothed(np.empty(len(cells)), np.empty(len(cells)), np.zeros(len(prior_rows)))
+    core.back_off(0, len(cpts.child), cpts, cells, n_classes, prior_rows, *found)
+    return found
 
 
 def back_off(counts: CptCounts, codes: IntArray, y: IntArray, weight: FloatArray) -> Network:

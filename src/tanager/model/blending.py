@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from tanager.model.network import Network
 from tanager.model.tempering import temper
 
@@ -19,12 +21,12 @@ def blend(first: Network, second: Network, dial: float) -> Network:
     Parameters
     ----------
     first, second : Network
-        Forests with the same structure, such as ``description_`` and ``network_`` of a classifier.
+        Forests with the same structure, such as ``description_`` and ``network_`` of a classifier whose structure
+        was given.
     dial : float from 0 to 1
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> from tanager import TANClassifier
     >>> clf = TANClassifier("chow-liu", "penalised", random_state=0).fit(*load_iris(return_X_y=True))
@@ -36,6 +38,11 @@ def blend(first: Network, second: Network, dial: float) -> Network:
     """
     if not 0 <= dial <= 1:
         raise ValueError(f"dial must be from 0 to 1, got {dial!r}")
+    if not np.array_equal(first.parents, second.parents):
+        raise ValueError(
+            "only networks of one structure can be blended; a default fit may describe the data with another tree, but "
+            "not a fit with a given structure, such as 'chow-liu'"
+        )
     theta = (1 - dial) * first.theta + dial * second.theta
     log_prior = (1 - dial) * first.log_prior + dial * second.log_prior
     return temper(replace(second, theta=theta.astype(second.theta.dtype), log_prior=log_prior), 1.0)

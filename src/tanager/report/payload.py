@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tanager._types import FloatArray, IntArray
-from tanager.data import CategoryColumn
+from tanager.data import CategoryColumn, FrameEncoder
 from tanager.data.coders import number_reader
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
 from tanager.estimators.findings import Edge
@@ -69,24 +69,38 @@ def used_structure(clf: TANClassifier | TANEnsembleClassifier) -> Any:
 
 
 def describe_network(clf: TANClassifier, edges: Sequence[Edge]) -> dict[str, Any]:
-    """Parents with what their edges add, positions of the features, all CPTs and the groups of values."""
+    """Parents and CPTs in the data, the groups of values, and the trees to draw: one, or that of each network."""
     network = clf.description_
     parents, second = network.extra_parents.T
-    layout = lay_out_tree(parents)
-    strength = clf.parent_probabilities_[np.arange(len(parents)), parents]
+    learned = clf.network_.extra_parents
+    strength = clf.parent_probabilities_[np.arange(len(learned)), learned[:, 0]]
+    trees = [{**_tree(learned, strength), **_gains(clf, edges)}]
+    if has_own_description(clf):
+        told = [edge._replace(gain=edge.information, standard_error=0.0) for edge in clf.description_edges_]
+        trees.insert(0, {**_tree(network.extra_parents, np.ones(len(parents))), **_gains(clf, told)})
     return {
         "parents": parents.tolist(),
         "second": second.tolist(),
-        "strength": _rounded(strength),
-        **_edges_by_child(clf, edges),
-        "row": layout.row.tolist(),
-        "depth": layout.depth.tolist(),
         **_pack_cpts(network),
-        "groups": _group_labels(clf),
+        "groups": _group_labels(network, clf.encoder_),
+        "trees": trees,
     }
 
 
-def _edges_by_child(clf: TANClassifier, edges: Sequence[Edge]) -> dict[str, Any]:
+def has_own_description(clf: TANClassifier) -> bool:
+    """Whether the network that describes the data has a tree of its own."""
+    return not np.array_equal(clf.description_.extra_parents, clf.network_.extra_parents)
+
+
+def _tree(extra_parents: IntArray, strength: FloatArray) -> dict[str, Any]:
+    """Where the features of a structure are drawn."""
+    parents, second = extra_parents.T
+    layout = lay_out_tree(parents)
+    places = {"row": layout.row.tolist(), "depth": layout.depth.tolist()}
+    return {"parents": parents.tolist(), "second": second.tolist(), "strength": _rounded(strength), **places}
+
+
+def _gains(clf: TANClassifier, edges: Sequence[Edge]) -> dict[str, Any]:
     """What the edge to each feature adds, None where it is not known, and whether that is beyond chance."""
     of_child = {edge.child: edge for edge in edges if not np.isnan(edge.gain)}
     found = [of_child.get(label) for label in clf.encoder_.feature_labels]
@@ -231,9 +245,8 @@ def _pack_cpts(network: Network) -> dict[str, Any]:
     return {"tables": _pack(packed, 2), "table_start": starts.tolist()}
 
 
-def _group_labels(clf: TANClassifier) -> list[list[str] | None]:
+def _group_labels(network: Network, encoder: FrameEncoder) -> list[list[str] | None]:
     """What the groups of each parent's values stand for; None of a feature whose values are not grouped."""
-    network, encoder = clf.network_, clf.encoder_
     labels: list[list[str] | None] = []
     for feature in range(network.n_features):
         groups = network.groups_of(feature) if feature in network.parents else None

@@ -120,9 +120,9 @@ def network_text(clf: TANClassifier | TANEnsembleClassifier) -> str:
         return (
             "The parents form a cycle, so this is not a Bayesian network: it classifies, but has no joint distribution."
         )
-    groups = clf.network_.layout.groups
-    parents = clf.parents_[clf.parents_ >= 0]
-    if groups is None or not (groups.cards < clf.network_.cards)[parents].any():
+    network = clf.description_
+    groups, parents = network.layout.groups, network.parents[network.parents >= 0]
+    if groups is None or not (groups.cards < network.cards)[parents].any():
         return ""
     return "Where a feature with many values is a parent, its values are put into groups, the rows of the CPT."
 

@@ -1,10 +1,13 @@
 // The learned structure: pixels on their grid, or a tree with a line for each feature.
 // With few features, each gets more space.
-import { chooseFeature, jointName, parentsOf, startTables } from "./tables.js";
-import { byId, data, percent, short, svgElement } from "./theme.js";
+import { chooseFeature, jointName, startTables } from "./tables.js";
+import { byId, data, fillSelect, percent, short, svgElement } from "./theme.js";
 export const LINE = Math.min(Math.max(360 / (data.features.length + 1), 26), 44);
 const INDENT = LINE > 32 ? 44 : 32;
 const CELL = 30;
+const TREES = ["the tree that describes the data", "the tree that tells the classes apart"];
+const INFORMATION = "The number of an edge is how much more probable the parent makes the value of the feature, given the class, in nats a row.";
+let tree = null; // which is drawn
 
 export function addTip(svg, id) {
   const defs = svgElement("defs", {}, svg);
@@ -27,7 +30,7 @@ export function addNode(svg, feature, kind, title) {
 
 function describeParent(i) {
   const name = data.features[i];
-  const parents = parentsOf(i);
+  const parents = [tree.parents[i], tree.second[i]].filter((parent) => parent >= 0);
   if (!parents.length) return `${name}, no parent except the class`;
   const label = edgeLabel(i);
   return `${name}, ${parents.length > 1 ? "parents" : "parent"} ${jointName(parents)}${label ? ` (${label})` : ""}`;
@@ -35,25 +38,25 @@ function describeParent(i) {
 
 // What the edge to a feature adds; where that is not known, the probability of the parent, if there was a choice.
 function edgeLabel(i) {
-  const { gain, strength } = data.network;
+  const { gain, strength } = tree;
   if (gain[i] !== null) return Math.abs(gain[i]) < 5e-5 ? "0" : `${gain[i] < 0 ? "−" : "+"}${Math.abs(gain[i]).toFixed(4)}`;
   return strength.some((value) => value < 0.9995) ? percent(strength[i]) : "";
 }
 
 // From 0 to 1: what an edge adds beside what the best one adds, or the probability of the parent.
 function weightOf(i) {
-  const { gain, strength } = data.network;
+  const { gain, strength } = tree;
   const best = Math.max(...gain.map((value) => value || 0));
   return best > 0 ? Math.sqrt(Math.max(gain[i] || 0, 0) / best) : strength[i];
 }
 
 function linesOfTree() {
-  const { row } = data.network;
+  const { row } = tree;
   return data.features.map((_, i) => i).sort((a, b) => row[a] - row[b]);
 }
 
 function drawTree(host) {
-  const { parents, row, depth } = data.network;
+  const { parents, row, depth } = tree;
   const place = (i) => [18 + INDENT * (depth[i] + 1), LINE * (row[i] + 1.5)];
   const svg = svgElement("svg", { role: "group", "aria-label": "Tree of the features" });
   const tip = addTip(svg, "tip-tree");
@@ -64,14 +67,14 @@ function drawTree(host) {
     const kind = parents[i] < 0 || isCut ? "class" : "";
     const d = `M${xAbove} ${yAbove + 7} V${y - 9} Q${xAbove} ${y} ${xAbove + 9} ${y} H${x - 7}`;
     const width = kind ? 1 : edgeWidth(weightOf(i));
-    svgElement("path", { d, class: `edge ${kind} ${data.network.adds[i] ? "" : "pale"}`, "stroke-width": width, ...(kind ? {} : { "marker-end": tip }) }, svg);
+    svgElement("path", { d, class: `edge ${kind} ${tree.adds[i] ? "" : "pale"}`, "stroke-width": width, ...(kind ? {} : { "marker-end": tip }) }, svg);
     if (isCut) {
       const [xp, yp] = place(parents[i]);
       const back = `M${xp - 6} ${yp} C${Math.min(x, xp) - 40} ${yp}, ${x - 40} ${y + 6}, ${x - 7} ${y + 4}`;
       svgElement("path", { d: back, class: "edge back", "stroke-width": edgeWidth(weightOf(i)) }, svg);
     }
   });
-  data.network.second.forEach((parent, i) => {
+  tree.second.forEach((parent, i) => {
     if (parent < 0) return;
     const [[x, y], [xp, yp]] = [place(i), place(parent)];
     const far = Math.min(x, xp) - 34;
@@ -136,7 +139,7 @@ export function addPixels(svg, describe, kindOf) {
 }
 
 function drawGrid(host) {
-  const { parents, adds } = data.network;
+  const { parents, adds } = tree;
   const svg = startGrid("Pixels of the image");
   const tip = addTip(svg, "tip-grid");
   addPixels(svg, describeParent, (i) => (parents[i] < 0 ? "root" : ""));
@@ -144,7 +147,7 @@ function drawGrid(host) {
     if (parent < 0) return;
     const attributes = { d: gridEdge(parent, i, 6), class: `edge ${adds[i] ? "" : "pale"}`, "stroke-width": edgeWidth(weightOf(i)), "marker-end": tip };
     svgElement("path", { ...attributes, style: "pointer-events: none" }, svg);
-    const other = data.network.second[i];
+    const other = tree.second[i];
     if (other >= 0) svgElement("path", { ...attributes, d: gridEdge(other, i, 6), class: "edge second", style: "pointer-events: none" }, svg);
   });
   host.replaceChildren(svg);
@@ -172,7 +175,7 @@ export function listen(host, choose, lines) {
     const feature = Number(node.dataset.feature);
     if (event.key === "Enter" || event.key === " ") choose(feature);
     else if (event.key.startsWith("Arrow")) {
-      const next = neighbour(feature, event.key, lines);
+      const next = neighbour(feature, event.key, lines());
       choose(next);
       host.querySelector(`[data-feature="${next}"]`).focus();
     } else return;
@@ -180,17 +183,40 @@ export function listen(host, choose, lines) {
   });
 }
 
-export function startNetwork() {
-  const host = byId("network-view");
+function drawNetwork(host) {
   if (data.image) drawGrid(host);
   else drawTree(host);
+}
+
+// If the data are described by a tree of their own, there is a choice.
+function startTrees(host) {
+  const { trees } = data.network;
+  tree = trees[0];
+  if (trees.length < 2) return;
+  const ofClasses = byId("edges-text").textContent;
+  const say = () => { byId("edges-text").textContent = tree === trees[0] ? INFORMATION : ofClasses; };
+  byId("tree-label").hidden = false;
+  fillSelect(byId("tree-choice"), TREES.map((name, k) => [k, name]));
+  byId("tree-choice").addEventListener("change", (event) => {
+    tree = trees[Number(event.target.value)];
+    say();
+    drawNetwork(host);
+    chooseFeature(Number(byId("table-feature").value));
+  });
+  say();
+}
+
+export function startNetwork() {
+  const host = byId("network-view");
+  startTrees(host);
+  drawNetwork(host);
   byId("network-legend").textContent = data.image
     ? "Features are pixels; red circles have no parent except the class, which is not drawn."
     : "A feature is listed below its parent. Dotted edges lead from the class to features without another parent; its other edges are not drawn.";
-  if (data.network.second.some((parent) => parent >= 0)) byId("network-legend").textContent += " Dashed edges come from a second parent.";
-  listen(host, chooseFeature, [-1, ...linesOfTree()]);
+  if (tree.second.some((parent) => parent >= 0)) byId("network-legend").textContent += " Dashed edges come from a second parent.";
+  listen(host, chooseFeature, () => [-1, ...linesOfTree()]);
   startTables();
-  const strengths = data.network.parents.map((parent, i) => (parent < 0 ? -1 : weightOf(i)));
+  const strengths = tree.parents.map((parent, i) => (parent < 0 ? -1 : weightOf(i)));
   const strongest = strengths.indexOf(Math.max(...strengths));
   chooseFeature(strongest);
 }

@@ -181,7 +181,7 @@ export function startPath() {
     gain[child] = isSearch ? Math.max(gain[child], pathProbability(last, e) - pathProbability(0, e)) : gain[child] + 1;
   });
   drawAndFollow(() => choosePathFeature(path.feature ?? gain.indexOf(Math.max(...gain))));
-  if (canDraw) { updateEdges(); highlight(host); listen(host, choosePathFeature, path.order); }
+  if (canDraw) { updateEdges(); highlight(host); listen(host, choosePathFeature, () => path.order); }
   else drawAndFollow(() => drawMatrix(host));
   if (isSearch) { startSlider(); showMoment(last); }
 }
