@@ -40,7 +40,7 @@ class AveragedCPTs:
         seed = self.estimator.random_state
         self._encoded = TrainingData(self.estimator, X, y, None, n_threads=1).encoded(is_fine=False)
         context = Context(self._encoded.rows)
-        recipe = Recipe(self.estimator.structure, self.estimator.parameters).used(context.rows.n_counted)
+        recipe = Recipe(self.estimator.structure, self.estimator.parameters).used(context)
         layout, phi = recipe.lay_out(context, seed), None
         for regulariser in recipe.parameters.all_regularisers():
             layout, phi = regulariser.extend(layout, phi)

@@ -41,10 +41,10 @@ from tanager.learning import (
     ensemble_recipes_for,
     held_out_gains,
 )
-from tanager.learning.edges import Findings, describe_edges, of_member, union_of
+from tanager.learning.edges import Findings, describe_edges, mean_contributions, of_member, union_of
 from tanager.learning.limits import Callback
 from tanager.learning.members import GivenMembers, Learned
-from tanager.model import LogAverage, Network, average_networks, describe, mean_contributions
+from tanager.model import LogAverage, Network, average_networks, describe
 from tanager.pictures import draw_circle
 from tanager.structure import naive_bayes
 

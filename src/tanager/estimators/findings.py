@@ -14,8 +14,8 @@ from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.inputs import Encoded, read_known_classes
 from tanager.learning import Context, Findings, Rows
-from tanager.learning.edges import Edges, describe_edges, gains_on, is_counted
-from tanager.model import CptCounts, Description, Network, clearer_description, describe, mean_contributions
+from tanager.learning.edges import Edges, describe_edges, gains_on, is_counted, mean_contributions
+from tanager.model import CptCounts, Description, Network, clearer_description, describe
 from tanager.pictures import draw_importance
 
 _LEAST_GAIN = 5e-5

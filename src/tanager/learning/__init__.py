@@ -4,7 +4,7 @@ from tanager._options import Options
 from tanager.learning.best_recipe import Trials
 from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose
 from tanager.learning.context import Context, Part, Rows, hold_out
-from tanager.learning.edges import Edges, Findings, describe_edges, held_out_gains
+from tanager.learning.edges import Edges, Findings, describe_edges, held_out_gains, mean_contributions
 from tanager.learning.editing import Editable, SetLine, SetParent
 from tanager.learning.limits import Epoch, Limits
 from tanager.learning.members import (
@@ -132,6 +132,7 @@ __all__ = [
     "ensemble_recipes_for",
     "held_out_gains",
     "hold_out",
+    "mean_contributions",
     "recipes_for",
     "worth_trying",
 ]

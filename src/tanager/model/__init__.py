@@ -6,7 +6,6 @@ from tanager.model.blending import blend
 from tanager.model.cpt_counts import CptCounts, all_pairs, recode
 from tanager.model.description import Description, clearer_description, describe
 from tanager.model.effects import Effects, group_values, residual_gains
-from tanager.model.importance import mean_contributions
 from tanager.model.layout import Groups, Layout, check_memory, make_groups, make_layout
 from tanager.model.maximum_likelihood import (
     class_log_prior,
@@ -53,7 +52,6 @@ __all__ = [
     "log_prior",
     "make_groups",
     "make_layout",
-    "mean_contributions",
     "pair_scores",
     "recode",
     "residual_gains",
