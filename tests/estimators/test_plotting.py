@@ -36,7 +36,10 @@ class TestStructure:
     def test_names_and_probabilities(self, clf):
         texts = [text.get_text() for text in clf.plot_structure().texts]
         assert texts[0] == "sepal length (cm)"
-        assert texts[3] == "petal width (cm)  (100%)"
+        assert texts[3] == "petal width (cm)"  # the parent was given, so that there is no probability to show
+        X, y = load_iris(return_X_y=True, as_frame=True)
+        searched = TANClassifier("subset", GradientDescent(epochs=2), random_state=0).fit(X, y)
+        assert any(text.get_text().endswith("%)") for text in searched.plot_structure().texts)
 
     def test_drawn_on_given_axes(self, clf):
         _, ax = plt.subplots()

@@ -56,7 +56,7 @@ def test_labels_do_not_overlap():
 
 def test_names_are_no_mathematics():
     ax = draw_structure(np.array([-1, 0]), names=["price $a_b", "<$>"], ax=figure_axes())
-    assert [text.get_text() for text in ax.texts] == [r"price \$a_b", r"<\$>  (100%)"]
+    assert [text.get_text() for text in ax.texts] == [r"price \$a_b", r"<\$>"]
     ax.figure.savefig(io.BytesIO(), format="svg")
     assert literal("x" * 20, 10) == "x" * 9 + "…"
 

@@ -75,8 +75,9 @@ def _show_origin(loaded: LoadedModel, n_members: int, console: Console) -> None:
         ("fitted to", _origin(told)),
         ("missing", ", ".join(map(repr, told.get("missing") or ()))),
         ("test", told.get("test")),
+        ("read as", _kinds(told.get("cleaning"))),
     ]
-    known = ("target", "source", "n_rows", "missing", "test", "errors", "date", "columns", "version")
+    known = ("target", "source", "n_rows", "missing", "test", "errors", "date", "columns", "version", "cleaning")
     lines += [(key, str(value)) for key, value in told.items() if key not in known]
     shown = Table.grid(padding=(0, 2))
     for key, text in lines:
@@ -91,6 +92,13 @@ def _show_origin(loaded: LoadedModel, n_members: int, console: Console) -> None:
         for score in scores:
             table.add_row(score["name"], f"{score['error']:.2%}", f"{score['standard_error']:.2%}")
         console.print(table)
+
+
+def _kinds(cleaning: Any) -> str:
+    """Columns that were not read as they are, and what as; what a file says of others' making is not shown."""
+    if not isinstance(cleaning, list) or not all(isinstance(each, dict) for each in cleaning):
+        return ""
+    return ", ".join(f"{each.get('name')}: {each.get('kind')}" for each in cleaning if each.get("kind") != "as is")
 
 
 def _origin(told: dict[str, Any]) -> str | None:
@@ -109,35 +117,44 @@ def _show_classes(members: list[Any], console: Console) -> None:
 
 
 def _show_parents(classifier: Any, console: Console) -> None:
-    encoder, network = classifier.encoder_, classifier.description_
-    labels = encoder.feature_labels
+    network, labels = classifier.network_, classifier.encoder_.feature_labels
+    chances = classifier.parent_probabilities_[np.arange(len(labels)), network.extra_parents[:, 0]]
+    was_drawn = bool((chances < 1.0).any())
     table = Table("feature", title="Features and their extra parents", title_justify="left")
     table.add_column("values", justify="right")
     table.add_column("parent")
-    table.add_column("probability", justify="right")
+    if was_drawn:
+        table.add_column("probability", justify="right")
     table.add_column("adds, nats", justify="right")
     table.add_column("parameters", justify="right")
-    in_data = {edge.child: edge.parent for edge in classifier.description_edges_}
-    has_own = not np.array_equal(network.extra_parents, classifier.network_.extra_parents)
-    if has_own:
-        table.add_column("parent in the data")
-    probabilities = classifier.parent_probabilities_
     gains = {edge.child: _gain(edge) for edge in classifier.edges_}
-    for i, (label, parents) in enumerate(zip(labels, classifier.network_.extra_parents.tolist(), strict=True)):
-        # "No parent" is the last column, which is where -1 points.
-        name, parent = _names_of(parents, labels), parents[0]
-        size = classifier.network_.cpt(i, grouped=True).size
-        row = str(network.cards[i]), Text(name), f"{probabilities[i, parent]:.3f}", gains.get(label, ""), str(size)
-        table.add_row(Text(label), *row, *([Text(in_data.get(label, ""))] if has_own else []))
+    for i, (label, parents) in enumerate(zip(labels, network.extra_parents.tolist(), strict=True)):
+        chance = [f"{chances[i]:.3f}"] if was_drawn else []
+        size = str(network.cpt(i, grouped=True).size)
+        cells = str(network.cards[i]), Text(_names_of(parents, labels)), *chance, gains.get(label, ""), size
+        table.add_row(Text(label), *cells)
     console.print(table)
     if gains:
         note = "adds: what the parent takes off the log-loss of held-out rows, with its standard error"
         console.print(note, soft_wrap=True, highlight=False)
-    if has_own:
-        note = "parent in the data: in the tree that describes the data, which --feature, queries and samples use"
-        console.print(note, soft_wrap=True, highlight=False)
     if not network.is_bayesian_network:
         console.print("The parents form a cycle: the model classifies, but it is not a Bayesian network.")
+    if not np.array_equal(classifier.description_.extra_parents, network.extra_parents):
+        _show_description(classifier, console)
+
+
+def _show_description(classifier: Any, console: Console) -> None:
+    """The tree that describes the data, if that is another one."""
+    title = "The tree that describes the data, which --feature, queries and samples use"
+    table = Table("feature", "parent", title=title, title_justify="left")
+    table.add_column("tells, nats", justify="right")
+    edges = {edge.child: edge for edge in classifier.description_edges_}
+    for label in classifier.encoder_.feature_labels:
+        edge = edges.get(label)
+        table.add_row(Text(label), *([] if edge is None else [Text(edge.parent), f"{edge.information:.3f}"]))
+    console.print(table)
+    note = "tells: how much more probable the parent makes the value of the feature, given the class"
+    console.print(note, soft_wrap=True, highlight=False)
 
 
 def _gain(edge: Any) -> str:

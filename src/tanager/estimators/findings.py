@@ -225,7 +225,7 @@ def _said_of_description(edges: Sequence[Edge]) -> str:
     best = sorted(edges, key=lambda edge: -edge.information)[:_SHOWN]
     shown = ", ".join(f"{each.parent} -> {each.child} ({each.information:.3f})" for each in best)
     return (
-        "These edges tell the classes apart. Another tree describes the data clearly better; queries, samples and CPTs "
+        "Predictions use these edges. Another tree describes the data clearly better; queries, samples and CPTs "
         f"use it. Its strongest edges, by what the parent tells about the feature in nats: {shown}."
     )
 

@@ -127,7 +127,7 @@ def _said_of_parents(parents: Difference) -> str:
     if parents.is_clear:
         return f"Without parents that log-loss is higher by {parents}."
     return (
-        f"Parents add nothing that held-out rows show (without them the log-loss is higher by {parents}): the features "
+        f"Parents add nothing that held-out rows show (without them the log-loss changes by {parents}): the features "
         "one by one tell the classes apart as well."
     )
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _CHILD, _ROOT = "tab:blue", "tab:red"
+_CERTAIN = 0.9995  # probability from which on a parent is as good as certain
 _MOST_LINES = 64  # features that are drawn as labelled lines; more are drawn as points, level by level
 
 
@@ -112,8 +113,9 @@ def _draw_lines(ax: Any, parents: IntArray, widths: FloatArray, names: list[str]
             ax.annotate("", xy=(x, y), xytext=(x_above, y_above), arrowprops={**back, "color": _ROOT})
             continue
         ax.plot([x_above, x_above, x - 0.12], [y_above, y, y], solid_joinstyle="round", zorder=1, **style)
+    was_choice = bool((widths[parents >= 0] < _CERTAIN).any())
     for (x, y), name, parent, width in zip(places, names, parents.tolist(), widths.tolist(), strict=True):
-        label = literal(name, 48) + (f"  ({width:.0%})" if parent >= 0 else "")
+        label = literal(name, 48) + (f"  ({width:.0%})" if was_choice and parent >= 0 else "")
         ax.annotate(label, (x, y), textcoords="offset points", xytext=(8, 0), va="center", fontsize="small")
     is_root = parents < 0
     ax.scatter(*places[~is_root].T, s=30, color=_CHILD, zorder=3)

@@ -5,7 +5,7 @@ import { byId, data, fillSelect, percent, short, svgElement } from "./theme.js";
 export const LINE = Math.min(Math.max(360 / (data.features.length + 1), 26), 44);
 const INDENT = LINE > 32 ? 44 : 32;
 const CELL = 30;
-const TREES = ["the tree that describes the data", "the tree that tells the classes apart"];
+const TREES = ["describes the data", "predictions use"];
 const INFORMATION = "The number of an edge is how much more probable the parent makes the value of the feature, given the class, in nats a row.";
 let tree = null; // which is drawn
 
