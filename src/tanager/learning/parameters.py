@@ -65,7 +65,7 @@ from tanager.training.regularisers import (
 # Lengths of training, chosen on the data sets of docs/defaults.md: about 40 steps an epoch, 300 to 2,000 steps in all.
 _SMALLEST_BATCH, _LARGEST_BATCH = 16, 1000
 _BATCHES_PER_EPOCH = 40
-_FEWEST_EPOCHS, _MOST_EPOCHS = 5, 500
+_FEWEST_EPOCHS, _MOST_EPOCHS = 10, 500
 _HELD_OUT = 10  # one in so many rows is held out to tell when to stop
 _FEWEST_STEPS, _MOST_STEPS, _STEPS_PER_ROOT = 300, 2000, 50
 
