@@ -47,8 +47,8 @@ def settle(network: Network, counts: CptCounts) -> Network:
     >>> from tanager import TANClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> network = TANClassifier("chow-liu", "penalised", random_state=0).fit(X, y).network_
-    >>> network.marginals().classes.round(2)
-    array([[0.33, 0.33, 0.33]])
+    >>> network.marginals().classes.round(1)
+    array([[0.3, 0.3, 0.3]])
     """
     in_rows = counts.n_counted / counts.of_class.sum()
     of_class = counts.of_class * in_rows + 1.0

@@ -50,7 +50,7 @@ class ProgressBar:
         history = state.history
         self._line.write(
             f"epoch {state.epoch}/{self._n_epochs} [{'#' * done}{'.' * (_WIDTH - done)}] "
-            f"loss {history.loss[-1]:.4g}  error {history.error[-1]:.2%}  entropy {history.entropy[-1]:.2f}  "
+            f"loss {history.loss[-1]:.4g}  error {history.error[-1]:.2%}  entropy {history.entropy[-1]:.3f}  "
             f"{left} s left",
             is_last=is_last,
         )
