@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
     def cells(self) -> list[str]:
         """The line of the page."""
-        tree = "its own" if self.has_own_tree else "that learned for the class"
+        tree = "its own" if self.has_own_tree else "learned"
         return [
             self.name,
             f"{self.n_rows:,}",

@@ -26,7 +26,7 @@ class FrontierPoint(NamedTuple):
     Attributes
     ----------
     name : str
-        "both networks", or "network_ alone".
+        ``"both networks"``, or ``"network_ alone"``.
     dial : float
         0 describes: it is ``description_`` alone. 1 classifies as ``network_`` does. NaN for ``network_`` alone.
     error : float
