@@ -12,6 +12,10 @@ namespace {
 
 constexpr Index most_entries = std::numeric_limits<std::int32_t>::max() / 8;
 
+// Nats a row of which a share ends the search where the loss is less: where classes are easy to tell apart, a share of
+// the little that is left would be less than held-out rows can show.
+constexpr double least_loss = 0.3;
+
 // Columns [K, N], with every code below its card.
 Codes columns_of(nb::handle columns, View<const Index> cards) {
     const Codes x = codes_of(columns, "columns");
@@ -116,7 +120,7 @@ class BoundEffects {
             found = tanager::minimise(
                 entries, guess,
                 [&](View<const double> at, View<double> gradient) { return effects_->loss(at, held, gradient); },
-                most_steps, tolerance,
+                most_steps, {tolerance, least_loss * effects_->weight()},
                 [] {
                     nb::gil_scoped_acquire acquire;
                     if (PyErr_CheckSignals() != 0) throw nb::python_error();

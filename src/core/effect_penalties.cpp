@@ -83,28 +83,30 @@ void Effects::add_penalty(const EffectTable& table, const Penalty& penalty, Add&
 
 // Half the penalty's quadratic form; its gradient, by which theta gives the form, is added.
 //
-// Lines of cells are differenced as a whole, which vectorises also where a cell has one entry.
+// Lines of cells are differenced as a whole, which vectorises also where a cell has one entry; along the index that
+// varies fastest all lines are one, with strengths of zero from the end of one to the start of the next.
 double Effects::penalise(Index t, const Penalty& penalty, const double* theta, double* scratch,
                          double* gradient) const {
     const EffectTable& table = tables_[t];
+    const bool is_pair = table.other >= 0;
     const Index size = table.n_cells() * width_;
     double *pull = scratch, *steps = scratch + size, *bends = scratch + 2 * size;
     for (Index k = 0; k < size; ++k) pull[k] = penalty.ridge * theta[k];
-    // Lines of cells along an index that varies fastest: strengths differ within a line, and are the same for all.
-    const auto hold_lines = [&](Index n_lines, Index n_cells, Index column, double of_steps, double of_bends) {
-        const auto& edges = edges_[column];
-        const Index n_line = n_cells * width_, n_steps = n_line - width_,
-                    n_bends = std::max(n_steps - width_, Index{0});
-        for (Index k = 0; k < n_steps; ++k) steps[k] = of_steps * edges[k / width_];
-        for (Index k = 0; k < n_bends; ++k) bends[k] = of_bends * edges[k / width_] * edges[k / width_ + 1];
-        for (Index k = 0; k < n_lines * n_line; k += n_line) {
-            if (of_steps > 0.0) pull_together(n_steps, theta + k, width_, [&](Index p) { return steps[p]; }, pull + k);
-            if (of_bends > 0.0) straighten(n_bends, theta + k, width_, [&](Index p) { return bends[p]; }, pull + k);
+    const double of_steps = is_pair ? penalty.across : penalty.along;
+    const double of_bends = is_pair ? penalty.bend_across : penalty.bend_along;
+    const auto& edges = edges_[is_pair ? table.other : table.column];
+    const Index n_edges = std::ssize(edges), n_lines = is_pair ? table.card : 1;
+    for (Index line = 0, k = 0; line < n_lines; ++line)
+        for (Index cell = 0; cell <= n_edges; ++cell) {
+            const double edge = cell < n_edges ? edges[cell] : 0.0, next = cell + 1 < n_edges ? edges[cell + 1] : 0.0;
+            for (Index c = 0; c < width_; ++c, ++k) {
+                steps[k] = of_steps * edge;
+                bends[k] = of_bends * edge * next;
+            }
         }
-    };
-    if (table.other < 0) {
-        hold_lines(1, table.card, table.column, penalty.along, penalty.bend_along);
-    } else {
+    if (of_steps > 0.0) pull_together(size - width_, theta, width_, [&](Index k) { return steps[k]; }, pull);
+    if (of_bends > 0.0) straighten(size - 2 * width_, theta, width_, [&](Index k) { return bends[k]; }, pull);
+    if (is_pair) {
         const auto& along = edges_[table.column];
         const Index n_line = table.card_other * width_;
         for (Index a = 0; a + 1 < table.card; ++a)
@@ -113,7 +115,6 @@ double Effects::penalise(Index t, const Penalty& penalty, const double* theta, d
         for (Index a = 0; a + 2 < table.card; ++a)
             if (const double held = penalty.bend_along * along[a] * along[a + 1]; held > 0.0)
                 straighten(n_line, theta + a * n_line, n_line, [&](Index) { return held; }, pull + a * n_line);
-        hold_lines(table.card, table.card_other, table.other, penalty.across, penalty.bend_across);
     }
     for (Index k = 0; k < size; ++k) gradient[k] += pull[k];
     return sum(size, [&](Index k) { return theta[k] * pull[k]; }) / 2.0;

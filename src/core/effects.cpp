@@ -105,7 +105,7 @@ decltype(auto) with_effect_lanes(Index lanes, Function&& function) {
 template <int W>
 void softmax_rows(Index n_rows, Index stride, const Index* y, const float* weight, float log_copies, float* lines,
                   double* losses) {
-    float highest[block_rows], of_class[block_rows], sums[block_rows];
+    float of_class[block_rows], sums[block_rows];
     for (Index r = 0; r < n_rows; ++r) {
         float* line = lines + r * stride;
         line[y[r]] -= log_copies;
@@ -114,16 +114,11 @@ void softmax_rows(Index n_rows, Index stride, const Index* y, const float* weigh
             const auto value = load<W>(line + c);
             top = value > top ? value : top;
         }
-        highest[r] = highest_of<W>(top);
+        const float highest = highest_of<W>(top);
+        for (Index c = 0; c < stride; c += W) store<W>(line + c, load<W>(line + c) - highest);
         of_class[r] = line[y[r]];
     }
-    for (Index r = 0; r < n_rows; ++r)
-        for (Index c = 0; c < stride; c += W) {
-            float* line = lines + r * stride + c;
-            float parts[W];
-            for (int k = 0; k < W; ++k) parts[k] = exp_or_zero(line[k] - highest[r]);
-            store<W>(line, load<W>(parts));
-        }
+    for (Index k = 0; k < n_rows * stride; ++k) lines[k] = exp_or_zero(lines[k]);
     for (Index r = 0; r < n_rows; ++r) {
         Lanes<W> sum{};
         for (Index c = 0; c < stride; c += W) sum += load<W>(lines + r * stride + c);
@@ -133,8 +128,7 @@ void softmax_rows(Index n_rows, Index stride, const Index* y, const float* weigh
         const float scale = 1.0f / sums[r];
         for (Index c = 0; c < stride; c += W) store<W>(lines + r * stride + c, load<W>(lines + r * stride + c) * scale);
     }
-    for (Index r = 0; r < n_rows; ++r)
-        losses[r] = static_cast<double>((log_of(sums[r]) - (of_class[r] - highest[r])) * weight[r]);
+    for (Index r = 0; r < n_rows; ++r) losses[r] = static_cast<double>((log_of(sums[r]) - of_class[r]) * weight[r]);
 }
 
 // From the scores of the second class over the first to its probabilities, with the same.
@@ -284,8 +278,8 @@ double Effects::loss(View<const double> theta, View<const Penalty> penalties, Vi
                 *line = (*line - is_second_[r]) * weight_[r];
                 continue;
             }
-            line[y_[r]] -= 1.0f;
             for (Index c = 0; c < stride_; ++c) line[c] *= weight_[r];
+            line[y_[r]] -= weight_[r];
         }
     });
     sum_rows(gradient);

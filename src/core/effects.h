@@ -15,6 +15,7 @@
 // have the same bits for any number of threads.
 #pragma once
 
+#include <numeric>
 #include <vector>
 
 #include "banded.h"
@@ -57,6 +58,7 @@ class Effects {
     Index n_rows() const { return static_cast<Index>(y_.size()); }
     Index n_classes() const { return n_classes_; }
     Index n_tables() const { return static_cast<Index>(tables_.size()); }
+    double weight() const { return std::accumulate(weight_.begin(), weight_.end(), 0.0); }  // of all rows
     Index width() const { return width_; }                       // entries of a cell: classes, or 1 where there are two
     Index n_entries() const { return (n_cells_ + 1) * width_; }  // of theta: cells, then the bias
 

@@ -56,24 +56,32 @@ inline void store(double* place, DoubleLanes<W> value) {
     std::memcpy(place, &value, sizeof value);
 }
 
-// Sum of the lanes, pairwise, in one fixed order.
+// One half of the lanes.
 template <int W>
-inline float total(Lanes<W> value) {
+inline Lanes<W / 2> half(Lanes<W> value, int which) {
     float parts[W];
     std::memcpy(parts, &value, sizeof parts);
-    for (int step = 1; step < W; step *= 2)
-        for (int k = 0; k < W; k += 2 * step) parts[k] += parts[k + step];
-    return parts[0];
+    return load<W / 2>(parts + which * W / 2);
+}
+
+// Sum of the lanes, in one fixed order: halves are added until one number is left, which stays in registers.
+template <int W>
+inline float total(Lanes<W> value) {
+    if constexpr (W == 2)
+        return value[0] + value[1];
+    else
+        return total<W / 2>(half<W>(value, 0) + half<W>(value, 1));
 }
 
 // The highest lane.
 template <int W>
 inline float highest_of(Lanes<W> value) {
-    float parts[W];
-    std::memcpy(parts, &value, sizeof parts);
-    for (int step = 1; step < W; step *= 2)
-        for (int k = 0; k < W; k += 2 * step) parts[k] = parts[k] < parts[k + step] ? parts[k + step] : parts[k];
-    return parts[0];
+    if constexpr (W == 2) {
+        return value[0] < value[1] ? value[1] : value[0];
+    } else {
+        const auto first = half<W>(value, 0), second = half<W>(value, 1);
+        return highest_of<W / 2>(first < second ? second : first);
+    }
 }
 
 // Lanes for so many classes: as few as hold them, and 8 at a time where there are more. (16 at a time cost four times

@@ -11,6 +11,7 @@ void bind_prediction(nb::module_& m);
 void bind_training(nb::module_& m);
 void bind_probe(nb::module_& m);
 void bind_queries(nb::module_& m);
+void bind_settling(nb::module_& m);
 
 }  // namespace tanager
 
@@ -27,4 +28,5 @@ TANAGER_MODULE(TANAGER_CORE) {
     tanager::bind_training(m);
     tanager::bind_probe(m);
     tanager::bind_queries(m);
+    tanager::bind_settling(m);
 }

@@ -122,6 +122,11 @@ class InverseCurvature {
     std::vector<double> solved_, next_solved_;  // what solves the equations for the gradient
 };
 
+// When a search ends: with a step that lowers the value by no more than a share of it, or of the least that counts.
+struct Tolerance {
+    double share, least;
+};
+
 struct Minimum {
     double value;
     Index n_steps;
@@ -132,7 +137,7 @@ struct Minimum {
 // derivative at x, and guess.solve(v) solves equations with about that matrix in place; check() is called before each
 // step and may throw.
 template <class Loss, class Guess, class Check>
-Minimum minimise(View<double> x, Guess& guess, Loss&& loss, Index most_steps, double tolerance, Check&& check) {
+Minimum minimise(View<double> x, Guess& guess, Loss&& loss, Index most_steps, Tolerance end, Check&& check) {
     constexpr Index memory = 6;
     constexpr Index first_renewal = 4, times_later = 3;  // the guess is renewed after 4, 12, 36, ... steps
     constexpr int most_trials = 20;
@@ -158,7 +163,7 @@ Minimum minimise(View<double> x, Guess& guess, Loss&& loss, Index most_steps, do
             length = std::isfinite(best) ? std::clamp(best, 0.1 * length, 0.5 * length) : 0.1 * length;
         }
         if (trial == most_trials) return {value, n, true};  // rounding leaves nothing to gain
-        const bool is_reached = value - found <= tolerance * std::abs(found);
+        const bool is_reached = value - found <= end.share * std::max(std::abs(found), end.least);
         if (!is_reached) inverse.learn(x.data, next.data(), gradient.data(), next_gradient.data());
         std::copy(next.begin(), next.end(), x.data);
         gradient.swap(next_gradient);

@@ -52,6 +52,17 @@ class Forest(NamedTuple):
     start: IntArray  # int64[D + 1]: place of each feature's first value in a list of all features' values
 
 
+class OpenForest(NamedTuple):
+    """A network without cycles whose CPTs kernels may change; values of parents may be put into groups."""
+
+    theta: FloatArray  # float64: log-CPTs, one after the other
+    log_prior: FloatArray  # float64[C]
+    cpts: Cpts  # one candidate for each feature
+    order: IntArray  # int64[D]: each feature is followed at once by all that are below it
+    group: IntArray  # int64: group of each value of each feature, where the feature is a parent
+    start: IntArray  # int64[D + 1]: place of each feature's first value
+
+
 class Adam(NamedTuple):
     """Constants of Adam (Kingma and Ba, 2015); ``epsilon`` is added outside the bias correction."""
 

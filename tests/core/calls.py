@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tanager import core
+from tanager.structure import depth_first_order
 from tests.core.test_messages import network_of
 from tests.core.trainers import CALLBACK, LOSSES, make_case
 from tests.strategies import make_model
@@ -413,6 +414,47 @@ def fill_pair_joint(rng):
     return Call(core.fill_pair_joint, {**rows, **paths, "out": out}, {"out"})
 
 
+def open_forest(rng):
+    """A forest whose CPTs may be changed."""
+    model = random_model(rng, is_forest=True)
+    cards = np.array(model.cards)
+    start = np.cumsum([0, *cards])
+    group = np.arange(start[-1]) - np.repeat(start[:-1], cards)
+    arrays = (rng.normal(size=model.layout.size), rng.normal(size=model.n_classes))
+    order = depth_first_order(model.parent)
+    return model, (*arrays, tuple(model.layout.cpts), order, group, start)
+
+
+def normalise_forest(rng):
+    return Call(core.normalise_forest, {"forest": open_forest(rng)[1]}, {"forest"})
+
+
+def settle(rng):
+    model, forest = open_forest(rng)
+    arguments = {
+        "forest": forest,
+        "frequencies": rng.uniform(0.1, 1.0, model.layout.size // model.n_classes),
+        "classes": rng.dirichlet(np.ones(model.n_classes)),
+        "tolerance": np.full(model.n_classes, 0.01),
+        "most_sweeps": int(rng.integers(0, 4)),
+    }
+    return Call(core.settle, arguments, {"forest"})
+
+
+def fill_frequencies(rng):
+    model = random_model(rng, is_forest=True)
+    n_lines = model.layout.size // model.n_classes
+    arguments = {
+        "cpts": tuple(model.layout.cpts),
+        "counts": rng.poisson(2.0, model.layout.size).astype(float),
+        "n_classes": model.n_classes,
+        "prior_rows": 10.0,
+        "given": np.zeros(n_lines),
+        "joint": np.zeros(n_lines),
+    }
+    return Call(core.fill_frequencies, arguments, {"given", "joint"})
+
+
 def complete_most_probably(rng):
     model, rows = question(rng)
     n_rows = len(model.y)
@@ -573,7 +615,8 @@ MAKERS: dict[str, Callable[[np.random.Generator], Call]] = {
                 count_cpts,
                 descends_from,
             ),
-            *(draw_completions, empty_log_joint, evaluate_loss, fill_chain_terms, fill_class_joint, fill_marginals),
+            *(draw_completions, empty_log_joint, evaluate_loss, fill_chain_terms, fill_class_joint, fill_frequencies),
+            *(fill_marginals, normalise_forest, settle),
             *(fill_pair_joint, find_gaps, group_codes, information_of_counts, log_frequencies, marginal_log_joint),
             *(move_scores, multiply_add),
             *(normalise_cpts, pair_gains, pair_information, parent_probabilities, shorten_lines, widen_codes),

@@ -32,6 +32,7 @@ from tanager.model import (
     ParentDistribution,
     can_temper,
     count_rows,
+    frequencies,
     make_layout,
     temper,
 )
@@ -40,7 +41,6 @@ from tanager.training import History, ParentPath
 _STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 _N_PARTS = 3
 _MANY_ROWS = 10_000  # with more of them one part is held out: strengths that suit fewer rows are too strong for all
-_PRIOR_ROWS = 10.0  # that a feature's frequencies alone count for beside those given its parent
 _FIRST = 3.0  # the strength that is tried first
 _FLAT = 0.01  # share of the loss that stronger penalties must save, or weaker ones are tried, too
 _LEAST = 1e-4  # nats a row that another strength must save for the search to go on
@@ -430,11 +430,11 @@ def _network(
     """The network with frequencies and effects in its CPTs, those of each pair times its share."""
     groups, arena = effects.groups, np.zeros(layout.arena_size, np.float32)
     numbers = {pair: p for p, pair in enumerate(effects.pairs)}
-    for i, (j, frequencies) in enumerate(
+    for i, (j, of_values) in enumerate(
         zip(layout.parent_sets.parents.tolist(), _log_frequencies(layout, rows), strict=True)
     ):
         cpt = layout.cpt(arena, i)
-        cpt[...] = effects.main(theta, i) + frequencies[:, :, None]
+        cpt[...] = effects.main(theta, i) + of_values[:, :, None]
         if j >= 0:
             pair = min(i, j), max(i, j)
             effect = effects.pair(theta, numbers[pair]) * shares[pair]
@@ -451,10 +451,5 @@ def _log_frequencies(layout: Layout, rows: Rows) -> list[FloatArray]:
     classless = make_layout(layout.parent_sets, layout.cards, 1, groups=layout.groups)
     counted = CptCounts.empty(classless)
     counted.add(rows.codes, np.zeros_like(rows.y), rows.weight)
-    found = []
-    for i, card in enumerate(layout.cards.tolist()):
-        counts = classless.cpt(counted.cells, i)[:, :, 0]
-        of_value, of_line = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
-        alone = (of_value + 1.0) / (of_line.sum() + card)
-        found.append(np.log((counts + _PRIOR_ROWS * alone) / (of_line + _PRIOR_ROWS)))
-    return found
+    log_given = np.log(frequencies(counted).given)
+    return [classless.cpt(log_given, i)[:, :, 0] for i in range(len(layout.cards))]

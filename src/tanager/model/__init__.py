@@ -19,7 +19,7 @@ from tanager.model.network import Network
 from tanager.model.pair_scores import PAIR_SCORES, pair_scores
 from tanager.model.parent_distribution import ParentDistribution
 from tanager.model.queries import Marginals
-from tanager.model.settling import settle
+from tanager.model.settling import frequencies, settle
 from tanager.model.tempering import best_temperature, can_temper, log_losses, temper
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "count_rows",
     "cpt_log_frequencies",
     "describe",
+    "frequencies",
     "group_values",
     "log_frequencies",
     "log_losses",

@@ -164,7 +164,8 @@ class Effects:
             Effects to start from: of this fit, or of one with the same features and no pairs.
         most_steps : int
         tolerance : float
-            The search ends with a step that lowers the loss by less than this share of it.
+            The search ends with a step that lowers the loss by less than this share of it, or of 0.3 nats a row if
+            that is more.
 
         Returns
         -------

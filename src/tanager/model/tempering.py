@@ -15,7 +15,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from tanager._types import FloatArray, IntArray
+from tanager import core
+from tanager._types import Cpts, FloatArray, IntArray, OpenForest
 from tanager.model.maximum_likelihood import count_rows
 from tanager.model.network import Network
 from tanager.structure import depth_first_order
@@ -59,19 +60,28 @@ def temper(network: Network, temperature: float) -> Network:
         )
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, got {temperature!r}")
-    cpts = [network.layout.cpt(network.theta, i) / temperature for i in range(network.n_features)]
-    log_prior, groups = network.log_prior / temperature, network.layout.groups
-    for i in depth_first_order(network.parents)[::-1].tolist():
-        normaliser = _log_sum(cpts[i], axis=1)
-        cpts[i] = cpts[i] - normaliser[:, None, :]
-        parent = network.parents[i]
-        if parent < 0:
-            log_prior = log_prior + normaliser[0]
-        else:
-            cpts[parent] = cpts[parent] + (normaliser if groups is None else normaliser[groups.of(parent)])
+    forest = open_forest(network)
+    np.divide(forest.theta, temperature, out=forest.theta)
+    np.divide(forest.log_prior, temperature, out=forest.log_prior)
+    return normalised(network, forest)
+
+
+def open_forest(network: Network) -> OpenForest:
+    """The network in double precision, as a copy that can be changed."""
+    layout = network.layout
+    start = np.concatenate([[0], np.cumsum(layout.cards)])
+    group = np.arange(start[-1]) - np.repeat(start[:-1], layout.cards) if layout.groups is None else layout.groups[0]
+    theta = network.theta[: layout.size].astype(np.float64)
+    order = depth_first_order(network.parents)
+    return OpenForest(theta, network.log_prior.astype(np.float64), Cpts(*layout.cpts), order, group, start)
+
+
+def normalised(network: Network, forest: OpenForest) -> Network:
+    """The network with the CPTs of a forest that was changed, each of which sums to one again."""
+    core.normalise_forest(forest)
     theta = np.zeros_like(network.theta)
-    theta[: network.layout.size] = np.concatenate([cpt.ravel() for cpt in cpts])
-    return replace(network, theta=theta, log_prior=log_prior - _log_sum(log_prior, axis=0))
+    theta[: network.layout.size] = forest.theta
+    return replace(network, theta=theta, log_prior=forest.log_prior)
 
 
 def best_temperature(scores: FloatArray, y: IntArray, weight: FloatArray) -> float:
@@ -104,9 +114,3 @@ def log_losses(scores: FloatArray, y: IntArray) -> FloatArray:
     log_total = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
     losses: FloatArray = np.minimum(log_total - scores[np.arange(len(y)), y], MOST_LOSS)
     return losses
-
-
-def _log_sum(terms: FloatArray, axis: int) -> FloatArray:
-    highest = terms.max(axis=axis, keepdims=True)
-    total: FloatArray = np.log(np.exp(terms - highest).sum(axis=axis)) + highest.squeeze(axis)
-    return total
