@@ -1,6 +1,8 @@
 // The penalties of effects: their gradient, and the second derivative of each table by itself.
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <map>
 
 #include "effects.h"
 #include "lanes.h"
@@ -194,19 +196,16 @@ std::vector<FactorBlock> Effects::factors(View<const double> curvature, View<con
     std::vector<FactorBlock> blocks;
     // With several classes a table fills lanes by itself; with two, tables of one shape share them.
     const Index most_tables = width_ == 1 ? most_lanes : 1;
+    std::map<std::array<Index, 3>, std::size_t> last;  // block of each shape
     for (Index t = 0; t < n_tables(); ++t) {
         const EffectTable& table = tables_[t];
         const Index band = band_of(t, penalties[t]);
-        const auto is_alike = [&](const FactorBlock& block) {
-            const Index first = block.tables[0];
-            return std::ssize(block.tables) < most_tables && tables_[first].card == table.card &&
-                   tables_[first].card_other == table.card_other && band_of(first, penalties[first]) == band;
-        };
-        const auto found = std::find_if(blocks.begin(), blocks.end(), is_alike);
-        if (found != blocks.end()) {
-            found->tables.push_back(t);
+        const auto [found, is_new] = last.try_emplace({table.card, table.card_other, band}, blocks.size());
+        if (!is_new && std::ssize(blocks[found->second].tables) < most_tables) {
+            blocks[found->second].tables.push_back(t);
             continue;
         }
+        found->second = blocks.size();
         const Index width = width_ == 1 ? most_lanes : stride_;
         const bool is_for_all = table.other >= 0 && width_ > 1;
         blocks.push_back({{t}, BandedMatrix(table.n_cells(), band, width, is_for_all ? 1 : width)});

@@ -3,6 +3,7 @@
 
 #include "effects.h"
 #include "lanes.h"
+#include "quasi_newton.h"
 
 namespace tanager {
 
@@ -26,11 +27,11 @@ struct Slopes {
 
 double gain_of(const Slopes& slopes, const float* sums, Index n_cells, double ridge) {
     double gain = 0.0;
-    for (Index cell = 0; cell < n_cells; ++cell, sums += slopes.stride)
-        for (Index c = 0; c < slopes.width; ++c) {
-            const double g = sums[c], h = sums[slopes.width + c];
-            gain += (g * g - h) / (h + ridge);
-        }
+    for (Index c = 0; c < slopes.width; ++c)
+        gain += sum(n_cells, [&](Index cell) {
+            const double g = sums[cell * slopes.stride + c], h = sums[cell * slopes.stride + slopes.width + c];
+            return (g * g - h) / (h + ridge);
+        });
     return gain / 2.0;
 }
 

@@ -133,9 +133,11 @@ def fine_cuts(
     n_gaps = distinct.size - 1
     if n_gaps < 1 or max_bins == 1:
         return np.empty(0)
+    if n_gaps < max_bins:
+        return midpoints(distinct[:-1], distinct[1:])
     is_heavy = weight * max_bins > 2 * weight.sum()
     has_rows = weight[~is_heavy].sum() >= _ROWS_PER_VALUE * np.count_nonzero(~is_heavy)
-    if n_gaps < max_bins or (n_gaps < most_values and has_rows):
+    if n_gaps < most_values and has_rows:
         return midpoints(distinct[:-1], distinct[1:])
     half = max(max_bins // 2, 2)
     light_below = np.cumsum(np.where(is_heavy, 0.0, weight))

@@ -202,10 +202,12 @@ def _check_weights(weights: ArrayLike) -> NDArray[np.float64]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise ValueError(f"weights must be a square matrix, got shape {matrix.shape}")
     np.fill_diagonal(matrix, 0.0)
-    infinite = np.argwhere(~np.isfinite(matrix))
-    if infinite.size:
-        i, j = infinite[0]
+    is_finite = np.isfinite(matrix)
+    if not is_finite.all():
+        i, j = np.argwhere(~is_finite)[0]
         raise ValueError(f"weights[{i}, {j}] is {matrix[i, j]}, but weights must be finite")
+    if (matrix == matrix.T).all():
+        return matrix
     uneven = np.argwhere(np.abs(matrix - matrix.T) > _SYMMETRY_TOLERANCE * np.abs(matrix).max())
     if uneven.size:
         i, j = uneven[0]
