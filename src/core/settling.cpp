@@ -12,6 +12,7 @@ namespace {
 constexpr double step_of_multipliers = 0.8;  // with 1.3 and more they oscillate
 constexpr double least_share = 0.1;          // of a frequency that classes can take it down to in a sweep
 constexpr double enough = 0.05;  // of frequencies: less makes no difference to predictions with half the cells unknown
+constexpr Index patience = 10;   // sweeps that bring nothing nearer
 constexpr double tiny = 1e-300;
 
 // Fill sums[c] with the log-sum over x of lines[x, c] + more[x, c], where there is more.
@@ -230,18 +231,24 @@ void fill_frequencies(const Cpts& cpts, View<const double> counts, Index n_class
 void settle(const OpenForest& forest, const SettlingGoal& goal) {
     const auto n_classes = static_cast<std::size_t>(forest.n_classes());
     Messages messages(forest);
-    std::vector<double> multipliers(n_classes), of_class(n_classes);
-    for (Index sweep = 0; sweep < goal.most_sweeps; ++sweep) {
-        const double off = messages.sweep(goal.frequencies, multipliers);
+    std::vector<double> multipliers(n_classes), of_class(n_classes), best;
+    double least = std::numeric_limits<double>::infinity();
+    for (Index sweep = 0, best_sweep = 0; sweep < goal.most_sweeps && sweep - best_sweep <= patience; ++sweep) {
+        double off = messages.sweep(goal.frequencies, multipliers) / enough;
         messages.weigh_classes(of_class);
-        bool are_right = off < enough;
         for (Index c = 0; c < forest.n_classes(); ++c) {
             const double missing = goal.classes[c] - of_class[c];
-            are_right = are_right && std::abs(missing) < goal.tolerance[c];
+            off = std::max(off, std::abs(missing) / std::max(goal.tolerance[c], tiny));
             multipliers[c] += step_of_multipliers * missing;
         }
-        if (are_right) return;
+        if (off < least) {
+            least = off;
+            best_sweep = sweep;
+            best.assign(forest.theta.begin(), forest.theta.end());
+        }
+        if (off < 1.0) break;
     }
+    std::copy(best.begin(), best.end(), forest.theta.begin());
 }
 
 }  // namespace tanager

@@ -61,7 +61,8 @@ struct SettlingGoal {
     Index most_sweeps;
 };
 
-// Change the CPTs by iterative proportional fitting, an edge at a time; a_c grows as long as class c is too rare.
+// Change the CPTs by iterative proportional fitting, an edge at a time; a_c grows as long as class c is too rare. Where
+// frequencies and classes cannot both be met, the multipliers lead away again: the nearest sweep is kept.
 void settle(const OpenForest& forest, const SettlingGoal& goal);
 
 }  // namespace tanager

@@ -24,14 +24,15 @@ def joint_table(tables, log_prior, parents, groups, cards):
     return weights / weights.sum()
 
 
-def settle(joint, frequencies, classes, parents, groups, order, cards, n_sweeps):
-    """The joint table after some sweeps of iterative proportional fitting, and the multipliers of the classes."""
+def settle(joint, frequencies, classes, tolerance, parents, groups, order, cards, n_sweeps):
+    """The joint table after that one of some sweeps of iterative proportional fitting that comes nearest."""
     rows = every_row(cards, len(classes))
-    multipliers = np.zeros(len(classes))
+    multipliers, nearest, least = np.zeros(len(classes)), joint, np.inf
     for _ in range(n_sweeps):
+        off = 0.0
         for i in order:
             place = [(0 if parents[i] < 0 else groups[parents[i]][row[parents[i]]], row[i]) for row in rows]
-            of_class = [sum(p for p, row in zip(joint, rows, strict=True) if row[-1] == c) for c in range(len(classes))]
+            of_class = class_frequencies(joint, rows, len(classes))
             now, goal = np.zeros_like(frequencies[i]), np.array(frequencies[i], float)
             for at, p, row in zip(place, joint, rows, strict=True):
                 now[at] += p
@@ -39,8 +40,17 @@ def settle(joint, frequencies, classes, parents, groups, order, cards, n_sweeps)
             goal = np.maximum(goal, 0.1 * frequencies[i])
             goal /= goal.sum()
             joint = np.array([p * goal[at] / now[at] for at, p in zip(place, joint, strict=True)])
-        of_class = np.array(
-            [sum(p for p, row in zip(joint, rows, strict=True) if row[-1] == c) for c in range(len(classes))]
-        )
-        multipliers += 0.8 * (classes - of_class)
-    return joint
+            off = max(off, np.abs(goal - now).sum() / 0.05)
+        missing = classes - class_frequencies(joint, rows, len(classes))
+        multipliers += 0.8 * missing
+        off = max(off, (np.abs(missing) / tolerance).max())
+        if off < least:
+            nearest, least = joint, off
+        if off < 1.0:
+            break
+    return nearest
+
+
+def class_frequencies(joint, rows, n_classes):
+    """How probable each class is."""
+    return np.array([sum(p for p, row in zip(joint, rows, strict=True) if row[-1] == c) for c in range(n_classes)])
