@@ -89,7 +89,6 @@ Trainer::Trainer(const Arena& arena, const Moments<float>& prior, const Moments<
 
 LossValue Trainer::run(const Epoch& epoch, const Callbacks& callbacks) {
     const Index n_steps = epoch.gumbel.rows;
-    if (arena_.probability.size > 0) refresh_probabilities(epoch.step);
     LossValue sums{0.0, 0.0};
     auto last_check = std::chrono::steady_clock::now();
     for (Index number = 0; number < n_steps; ++number) {
@@ -103,18 +102,6 @@ LossValue Trainer::run(const Epoch& epoch, const Callbacks& callbacks) {
         }
     }
     return {sums.loss / static_cast<double>(n_steps), sums.error / static_cast<double>(n_steps)};
-}
-
-void Trainer::refresh_probabilities(Index step) {
-    crew_.run([&](int member) {
-        const auto [lo, hi] = slot_ranges_[member];
-        for (Index e = cpts_.ptr[lo]; e < cpts_.ptr[hi]; ++e) {
-            if (arena_.last[e] <= refreshed_at_) continue;
-            const Index start = cpts_.offset[e];
-            exponentials(arena_.theta.value.data + start, arena_.probability.data + start, cpts_.offset[e + 1] - start);
-        }
-    });
-    refreshed_at_ = step;
 }
 
 LossValue Trainer::step(const Epoch& epoch, Index number, const Callbacks& callbacks) {
@@ -199,19 +186,6 @@ LossValue Trainer::ask_loss(const Callbacks& callbacks) {
     return value;
 }
 
-void Trainer::let_move(const Callbacks& callbacks, double rate) {
-    const float* theta = arena_.theta.value.data;
-    before_move_.clear();
-    for (const Index e : selected_)
-        before_move_.insert(before_move_.end(), theta + cpts_.offset[e], theta + cpts_.offset[e + 1]);
-    callbacks.move_cpts(read_all_of(selected_), rate);
-    if (arena_.probability.size == 0) return;
-    const float* before = before_move_.data();
-    for (const Index e : selected_)
-        for (Index k = cpts_.offset[e]; k < cpts_.offset[e + 1]; ++k, ++before)
-            if (theta[k] != *before) arena_.probability[k] = exp_of(theta[k]);
-}
-
 SortedRows Trainer::sort_rows() {
     const Index width = row_gradients_.grad.columns, n_lines = cpts_.cards.size;
     const auto n_full = static_cast<Index>(row_gradients_.full.size());
@@ -239,7 +213,7 @@ SortedRows Trainer::sort_rows() {
 
 void Trainer::descend(const Epoch& epoch, Index number, const SortedRows* rows, const Callbacks& callbacks) {
     const bool moves = settings_.shrinkage.strength > 0.0 || settings_.smoothness.strength > 0.0;
-    if (callbacks.move_cpts) let_move(callbacks, epoch.rate);
+    if (callbacks.move_cpts) callbacks.move_cpts(read_all_of(selected_), epoch.rate);
     const Descent descent{epoch.step + number + 1, epoch.rate, settings_.adam, settings_.is_dense, settings_.pull};
     crew_.run([&](int member) {
         const auto [lo, hi] = slot_ranges_[member];
