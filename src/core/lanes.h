@@ -20,20 +20,20 @@ namespace tanager {
 template <int W>
 struct LanesOf {
     typedef float type __attribute__((vector_size(W * sizeof(float))));
+    // The same at any address. gcc 12 copies two floats by memcpy through an integer register.
+    typedef float anywhere __attribute__((vector_size(W * sizeof(float)), aligned(alignof(float)), may_alias));
 };
 template <int W>
 using Lanes = typename LanesOf<W>::type;
 
 template <int W>
 inline Lanes<W> load(const float* place) {
-    Lanes<W> value;
-    std::memcpy(&value, place, sizeof value);
-    return value;
+    return *reinterpret_cast<const typename LanesOf<W>::anywhere*>(place);
 }
 
 template <int W>
 inline void store(float* place, Lanes<W> value) {
-    std::memcpy(place, &value, sizeof value);
+    *reinterpret_cast<typename LanesOf<W>::anywhere*>(place) = value;
 }
 
 // The same in double precision.
