@@ -155,44 +155,46 @@ void wake(float* __restrict mean, float* __restrict square, Index size, Index mi
 
 // Add each row's gradient to its line of the CPT that starts at first; rows with an unknown value have their place at
 // nowhere, and are dropped. Meanwhile the moments, which are needed next, are prefetched.
-template <int T>
+template <int T, bool has_whole>
 void scatter(const Index* places, Index first, Index nowhere, const SortedRows& rows, const Arena& arena, Index n_whole,
              float* gradient) {
     const float *mean = arena.theta.mean.data + first, *square = arena.theta.square.data + first;
-    for (Index n = 0; n < rows.n_full; ++n, mean += 8, square += 8) {
-        prefetch(mean);
-        prefetch(square);
+    const auto prefetch_moments = [&](Index n) {
+        prefetch(mean + 16 * n);
+        prefetch(square + 16 * n);
+    };
+    for (Index n = 0; n < rows.n_full; ++n) {
+        prefetch_moments(n);
         if (places[n] == nowhere) continue;
         float* line = gradient + (places[n] - first);
         const float* grad = rows.grad.row(n);
-        for (Index c = 0; c < n_whole; c += 8) store<8>(line + c, load<8>(line + c) + load<8>(grad + c));
+        for (Index c = 0; has_whole && c < n_whole; c += 8) store<8>(line + c, load<8>(line + c) + load<8>(grad + c));
         if constexpr (T > 0) store<T>(line + n_whole, load<T>(line + n_whole) + load<T>(grad + n_whole));
     }
-    for (Index n = rows.n_full; n < rows.n_full + rows.n_single; ++n)
+    for (Index n = rows.n_full; n < rows.n_full + rows.n_single; ++n) {
+        prefetch_moments(n);
         if (places[n] != nowhere) gradient[places[n] - first + rows.y[n]] += rows.grad(n, rows.y[n]);
+    }
 }
 
 // Sum of grad[n, c] * theta[x_j, x_i, c] over the batch: the gradient of a candidate's weight.
 //
 // Four rows are summed apart, so that one addition need not wait for the other. As all CPTs together are more than the
-// caches hold, the next one, between ahead and end, is prefetched meanwhile.
-template <int T>
-float weigh(const float* theta, const Index* places, const SortedRows& rows, Index n_whole, const float* ahead,
-            const float* end) {
+// caches hold, the next one is prefetched meanwhile, evenly from the first row to the last.
+template <int T, bool has_whole>
+float weigh(const float* theta, const Index* places, const SortedRows& rows, Index n_whole, View<const float> next) {
     constexpr int n_tail = T > 0 ? T : 2;
     Lanes<8> sum0{}, sum1{}, sum2{}, sum3{};
     Lanes<n_tail> tail0{}, tail1{}, tail2{}, tail3{};
     const Index width = rows.grad.columns;
-    const float* grad = rows.grad.data;
+    const float *grad = rows.grad.data, *ahead = next.data;
+    const Index n_rows = rows.n_full + rows.n_single, stride = next.size / (n_rows / 4 + 1) + 1;
     Index n = 0;
-    for (; n + 3 < rows.n_full; n += 4, grad += 4 * width, ahead += 32) {
-        if (ahead < end) {
-            prefetch(ahead);
-            prefetch(ahead + 16);
-        }
+    for (; n + 3 < rows.n_full; n += 4, grad += 4 * width, ahead += stride) {
+        for (Index k = 0; k < stride; k += 16) prefetch(ahead + k);
         const float *line0 = theta + places[n], *line1 = theta + places[n + 1];
         const float *line2 = theta + places[n + 2], *line3 = theta + places[n + 3];
-        for (Index c = 0; c < n_whole; c += 8) {
+        for (Index c = 0; has_whole && c < n_whole; c += 8) {
             sum0 += load<8>(grad + c) * load<8>(line0 + c);
             sum1 += load<8>(grad + width + c) * load<8>(line1 + c);
             sum2 += load<8>(grad + 2 * width + c) * load<8>(line2 + c);
@@ -207,12 +209,17 @@ float weigh(const float* theta, const Index* places, const SortedRows& rows, Ind
     }
     for (; n < rows.n_full; ++n, grad += width) {
         const float* line = theta + places[n];
-        for (Index c = 0; c < n_whole; c += 8) sum0 += load<8>(grad + c) * load<8>(line + c);
+        for (Index c = 0; has_whole && c < n_whole; c += 8) sum0 += load<8>(grad + c) * load<8>(line + c);
         if constexpr (T > 0) tail0 += load<T>(grad + n_whole) * load<T>(line + n_whole);
     }
     float of_single = 0.0f;
-    for (; n < rows.n_full + rows.n_single; ++n, grad += width)
+    for (; n < n_rows; ++n, grad += width) {
+        if (n % 4 == 0) {
+            for (Index k = 0; k < stride; k += 16) prefetch(ahead + k);
+            ahead += stride;
+        }
         of_single += grad[rows.y[n]] * theta[places[n] + rows.y[n]];
+    }
     const float of_tail = total<n_tail>((tail0 + tail1) + (tail2 + tail3));
     return total<8>((sum0 + sum1) + (sum2 + sum3)) + of_tail + of_single;
 }
@@ -222,19 +229,23 @@ void sum_slot(Index s, Index chosen, const Arena& arena, const Cpts& cpts, Index
               DescentScratch& scratch, View<double> weight) {
     const LineParts parts(n_classes);
     const Index first = cpts.ptr[s], stop = cpts.ptr[s + 1], n_rows = rows.n_full + rows.n_single;
-    const float* theta = arena.theta.value.data;
-    Index* places = scratch.places.data();
+    const Index nowhere = cpts.offset[cpts.offset.size - 1];
+    const auto find_places = [&](Index e, std::vector<Index>& places) {
+        fill_places(rows.batch, cpts, s, e, n_classes, 0, n_rows, places.data());
+    };
+    find_places(chosen, scratch.chosen_places);
     for (Index e = first; e < stop && stop - first > 1; ++e) {
-        fill_places(rows.batch, cpts, s, e, n_classes, 0, n_rows, places);
+        if (e != chosen) find_places(e, scratch.places);
+        const Index* places = e == chosen ? scratch.chosen_places.data() : scratch.places.data();
         const Index next = cpts.offset[e + 1], after = cpts.offset[std::min(e + 2, cpts.offset.size - 1)];
-        weight[e] = static_cast<double>(with_tail(parts.tail, [&](auto tail) {
-            return weigh<tail()>(theta, places, rows, parts.whole, theta + next, theta + after);
+        const View<const float> cpt_ahead{arena.theta.value.data + next, after - next};
+        weight[e] = static_cast<double>(with_parts(parts, [&](auto tail, auto has_whole) {
+            return weigh<tail(), has_whole()>(arena.theta.value.data, places, rows, parts.whole, cpt_ahead);
         }));
     }
-    fill_places(rows.batch, cpts, s, chosen, n_classes, 0, n_rows, places);
-    const Index nowhere = cpts.offset[cpts.offset.size - 1];
-    with_tail(parts.tail, [&](auto tail) {
-        scatter<tail()>(places, cpts.offset[chosen], nowhere, rows, arena, parts.whole, scratch.gradient.data());
+    with_parts(parts, [&](auto tail, auto has_whole) {
+        scatter<tail(), has_whole()>(scratch.chosen_places.data(), cpts.offset[chosen], nowhere, rows, arena,
+                                     parts.whole, scratch.gradient.data());
     });
 }
 
@@ -243,7 +254,8 @@ void update_slots(Index lo, Index hi, const Arena& arena, const Cpts& cpts, Inde
                   const SortedRows* rows, const Descent& descent, DescentScratch& scratch, const Sums& sums) {
     const FloatAdam adam(descent.adam);
     const auto coasting_rate = static_cast<float>(descent.adam.corrected(descent.rate, descent.step));
-    const Index rest_after = descent.adam.rest_after();
+    const BiasCorrection correction(descent.adam);
+    const Index rest_after = descent.is_dense ? descent.adam.rest_after() : 0;
     for (Index s = lo; s < hi; ++s) {
         const Index first = cpts.ptr[s], stop = cpts.ptr[s + 1], chosen = selected[s];
         const Index child = cpts.child[s], card = cpts.cards[child], n_block = card * n_classes;
@@ -267,7 +279,7 @@ void update_slots(Index lo, Index hi, const Arena& arena, const Cpts& cpts, Inde
         arena.updates[chosen] += 1;
         arena.last[chosen] = descent.step;
         const Index steps = descent.is_dense ? descent.step : arena.updates[chosen];
-        const auto rate = static_cast<float>(descent.adam.corrected(descent.rate, steps));
+        const auto rate = static_cast<float>(descent.rate * correction.after(steps));
         const float* goal = descent.pull.weight > 0.0f ? descent.pull.goals.data + descent.pull.offset[child] : nullptr;
         for_pieces(size, n_block, [&](Index place, Index n_parents) {
             descend_blocks<W>(blocks_at(start + place, n_parents), scratch.gradient.data() + place, goal,
@@ -296,6 +308,7 @@ DescentScratch::DescentScratch(const Cpts& cpts, Index n_classes, Index n_rows) 
     }
     constexpr Index slack = 16;
     places.assign(static_cast<std::size_t>(n_rows), 0);
+    chosen_places = places;
     gradient.assign(static_cast<std::size_t>(largest + n_classes + slack), 0.0f);
     const Index largest_piece = std::max(piece, largest_block);
     lines.assign(static_cast<std::size_t>(largest_piece + n_classes + slack), 0.0f);

@@ -66,7 +66,7 @@ struct Descent {
 
 // Scratch of one thread, large enough for any slot.
 struct DescentScratch {
-    std::vector<Index> places;                    // [B']
+    std::vector<Index> places, chosen_places;     // [B']
     std::vector<float> gradient;                  // the largest CPT and slack; all zero between calls
     std::vector<float> lines, probability, sums;  // a piece of a CPT, and slack
 
