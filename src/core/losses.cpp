@@ -11,6 +11,7 @@ namespace {
 
 // A share of the softened maximum below this is taken as zero: far below rounding, and safe from denormal numbers.
 constexpr float least_share = 1e-19f;
+constexpr Index few_classes = 4;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Fill out with softmax(scale * logits) and return logsumexp(scale * logits); class left_out does not take part (-1:
@@ -45,6 +46,8 @@ double total_weight(View<const float> weight) {
 double margin_loss(const Loss& loss, Matrix<const float> log_joint, Index n_classes, View<const Index> y,
                    View<const float> weight, double scale, RowGradients& rows) {
     double value = 0.0;
+    // A line of few classes is read as quickly as one of its numbers.
+    auto& met = n_classes <= few_classes ? rows.full : rows.single;
     for (Index n = 0; n < y.size; ++n) {
         const double w = static_cast<double>(weight[n]) * scale;
         const float* line = log_joint.row(n);
@@ -63,7 +66,7 @@ double margin_loss(const Loss& loss, Matrix<const float> log_joint, Index n_clas
         } else {
             for (Index c = 0; c < n_classes; ++c) grad[c] = 0.0f;
             grad[y[n]] = -static_cast<float>(w * loss.nll);
-            if (loss.nll != 0.0) rows.single.push_back(static_cast<std::int32_t>(n));
+            if (loss.nll != 0.0) met.push_back(static_cast<std::int32_t>(n));
         }
     }
     return value;
