@@ -33,8 +33,8 @@ struct Adam {
     }
 };
 
-// The factor that corrects the bias, where it is needed for many numbers of steps: beta^t is exp(t log(beta)), for which
-// std::pow takes several times as long.
+// The factor that corrects the bias, where it is needed for many numbers of steps: beta^t is exp(t log(beta)), for
+// which std::pow takes several times as long.
 struct BiasCorrection {
     double log1, log2;
 

@@ -102,8 +102,7 @@ class BoundTrainer {
         const auto theta_value = view<const float>(tuple_of(theta, "theta", 3)[0], "theta");
         require(theta_value.size >= size + padded(n_classes_, 8), "theta must end in slack");
         for (Index s = 0; s < cpts_.n_slots(); ++s) require(cpts_.ptr[s + 1] > cpts_.ptr[s], "a slot has no candidate");
-        const Arena arena{moments_of<float>(theta, "theta", theta_value.size),
-                          view<Index>(last, "last", n_candidates),
+        const Arena arena{moments_of<float>(theta, "theta", theta_value.size), view<Index>(last, "last", n_candidates),
                           view<Index>(updates, "updates", n_candidates)};
         require_below({arena.last.data, n_candidates}, most_steps, "last");
         require_below({arena.updates.data, n_candidates}, most_steps, "updates");
@@ -340,13 +339,14 @@ void bind_training(nb::module_& m) {
         "evaluate_loss",
         [](nb::handle loss, nb::handle log_joint, nb::handle y, nb::handle weight, nb::handle grad) {
             const auto values = matrix<const float>(log_joint, "log_joint");
-            RowGradients rows{matrix<float>(grad, "grad", values.rows, values.columns), {}, {}};
+            RowGradients rows(matrix<float>(grad, "grad", values.rows, values.columns));
             const auto labels = view<const Index>(y, "y", values.rows);
             require_below(labels, values.columns, "y");
             const auto weights = view<const float>(weight, "weight", values.rows);
             const Loss kind = loss_of(loss);
             require(kind.kind != Loss::Kind::callback, "loss must be margin or conditional");
-            return evaluate_loss(kind, values, values.columns, labels, weights, rows).loss;
+            evaluate_rows(0, values.rows, kind, values, values.columns, labels, weights, mean_scale(weights), rows);
+            return sum_up(rows).loss;
         },
         nb::arg("loss"), nb::arg("log_joint"), nb::arg("y"), nb::arg("weight"), nb::arg("grad"));
 }

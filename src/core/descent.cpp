@@ -8,7 +8,8 @@ namespace tanager {
 
 namespace {
 
-// Some blocks [x_i, c] of a CPT, one for each of some values of the parent: parameters and moments, and scratch for exp(theta).
+// Some blocks [x_i, c] of a CPT, one for each of some values of the parent: parameters and moments, and scratch for
+// exp(theta).
 //
 // CPTs are worked on in pieces of about so many entries, which stay in the nearest cache between the loops over them
 // and are long enough for these loops.

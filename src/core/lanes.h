@@ -139,8 +139,8 @@ inline float exp_of(float x) {
     return (p * (r * r) + r + 1.0f) * power;
 }
 
-// The same in double precision, for x clipped to [-708, 709]: the polynomial is the Taylor series to r^13, whose rest is
-// below 5e-18. The whole number is read from the last bits of the sum that rounds it, since only AVX-512 has an
+// The same in double precision, for x clipped to [-708, 709]: the polynomial is the Taylor series to r^13, whose rest
+// is below 5e-18. The whole number is read from the last bits of the sum that rounds it, since only AVX-512 has an
 // instruction that converts it.
 inline double exp_of(double x) {
     constexpr double to_round = 6755399441055744.0;  // 1.5 * 2^52

@@ -55,11 +55,15 @@ Trainer::Trainer(const Arena& arena, const Moments<float>& prior, const Moments<
       n_classes_(prior.value.size),
       settings_(settings),
       crew_(n_threads),
-      forest_scratch_(settings.forest_parents.size > 0 ? cpts.n_slots() : 0) {
-    const Index width = padded(n_classes_, lanes_for(n_classes_)), n_slots = cpts.n_slots();
+      forest_scratch_(settings.forest_parents.size > 0 ? cpts.n_slots() : 0),
+      grad_(static_cast<std::size_t>(batch_size * padded(n_classes_, lanes_for(n_classes_))), 0.0f),
+      row_gradients_({grad_.data(), batch_size, padded(n_classes_, lanes_for(n_classes_))}) {
+    const Index width = row_gradients_.grad.columns, n_slots = cpts.n_slots();
     const auto n_candidates = static_cast<std::size_t>(cpts.parent.size);
     row_ranges_ = split_by_cost(std::vector<double>(static_cast<std::size_t>(batch_size), 1.0), crew_.size());
     slot_ranges_ = split_by_cost(slot_costs(cpts, batch_size * width, settings.is_dense), crew_.size());
+    // The last line is that of no parent and stays all zeros.
+    line_ranges_ = split_by_cost(std::vector<double>(static_cast<std::size_t>(cpts.n_columns()), 1.0), crew_.size());
     const bool moves = settings.shrinkage.strength > 0.0 || settings.smoothness.strength > 0.0;
     for (int member = 0; member < crew_.size(); ++member) {
         descent_scratch_.emplace_back(cpts, n_classes_, batch_size);
@@ -77,14 +81,10 @@ Trainer::Trainer(const Arena& arena, const Moments<float>& prior, const Moments<
     size_gradient_.resize(n_candidates);
     probabilities_.resize(n_candidates);
     log_joint_.assign(static_cast<std::size_t>(batch_size * width), 0.0f);
-    grad_.assign(static_cast<std::size_t>(batch_size * width), 0.0f);
     batch_.assign(static_cast<std::size_t>(cpts.cards.size * batch_size), 0);
     sorted_batch_ = batch_;
     sorted_grad_ = grad_;
     sorted_y_ = y_;
-    row_gradients_.grad = {grad_.data(), batch_size, width};
-    row_gradients_.full.reserve(static_cast<std::size_t>(batch_size));
-    row_gradients_.single.reserve(static_cast<std::size_t>(batch_size));
 }
 
 LossValue Trainer::run(const Epoch& epoch, const Callbacks& callbacks) {
@@ -156,13 +156,17 @@ void Trainer::read_batch(View<const Index> rows) {
         if (rows_.weight.size > 0) weight_[b] = rows_.weight[rows[b]];
     }
     const Matrix<std::int32_t> batch{batch_.data(), cpts_.cards.size, batch_size_};
-    const Index width = row_gradients_.grad.columns;
+    const Matrix<float> log_joint{log_joint_.data(), batch_size_, row_gradients_.grad.columns};
+    const double scale = mean_scale(read_all_of(weight_));
     crew_.run([&](int member) {
         const auto [lo, hi] = row_ranges_[member];
         gather_batch(lo, hi, rows_.codes, rows, pairs_, cpts_.cards, batch);
         batch_log_joint(lo, hi, arena_.theta.value.data, {prior_.value.data, n_classes_}, n_members_, cpts_,
                         read_all_of(selected_), {batch_.data(), cpts_.cards.size, batch_size_},
-                        ForwardScratch{all_of(place_scratch_[member])}, {log_joint_.data(), batch_size_, width});
+                        ForwardScratch{all_of(place_scratch_[member])}, log_joint);
+        if (settings_.loss.kind != Loss::Kind::callback)
+            evaluate_rows(lo, hi, settings_.loss, {log_joint.data, batch_size_, log_joint.columns}, n_classes_,
+                          read_all_of(y_), read_all_of(weight_), scale, row_gradients_);
     });
 }
 
@@ -170,8 +174,7 @@ LossValue Trainer::ask_loss(const Callbacks& callbacks) {
     const Matrix<const float> log_joint{log_joint_.data(), batch_size_, row_gradients_.grad.columns};
     LossValue value{};
     if (settings_.loss.kind != Loss::Kind::callback) {
-        value =
-            evaluate_loss(settings_.loss, log_joint, n_classes_, read_all_of(y_), read_all_of(weight_), row_gradients_);
+        value = sum_up(row_gradients_);
     } else {
         value.loss =
             callbacks.loss(log_joint, read_all_of(y_),
@@ -198,12 +201,15 @@ SortedRows Trainer::sort_rows() {
             std::copy_n(grad_.data() + from * width, width, sorted_grad_.data() + to * width);
             sorted_y_[to++] = y_[from];
         }
-    for (Index line = 0; line + 1 < n_lines; ++line) {  // the last one is all zeros
-        const std::int32_t* codes = batch_.data() + line * batch_size_;
-        std::int32_t* out = sorted_batch_.data() + line * batch_size_;
-        for (Index k = 0; k < n_full; ++k) out[k] = codes[row_gradients_.full[k]];
-        for (Index k = 0; k < n_single; ++k) out[n_full + k] = codes[row_gradients_.single[k]];
-    }
+    crew_.run([&](int member) {
+        const auto [lo, hi] = line_ranges_[member];
+        for (Index line = lo; line < hi; ++line) {
+            const std::int32_t* codes = batch_.data() + line * batch_size_;
+            std::int32_t* out = sorted_batch_.data() + line * batch_size_;
+            for (Index k = 0; k < n_full; ++k) out[k] = codes[row_gradients_.full[k]];
+            for (Index k = 0; k < n_single; ++k) out[n_full + k] = codes[row_gradients_.single[k]];
+        }
+    });
     return {{sorted_batch_.data(), n_lines, batch_size_},
             {sorted_grad_.data(), batch_size_, width},
             read_all_of(sorted_y_),

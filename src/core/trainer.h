@@ -80,6 +80,7 @@ class Trainer {
  private:
     LossValue step(const Epoch& epoch, Index number, const Callbacks& callbacks);
     void draw_structure(const Epoch& epoch, Index number, const Callbacks& callbacks);
+    // Gather the rows, sum their log-joint and evaluate the loss, unless it is the caller's.
     void read_batch(View<const Index> rows);
     LossValue ask_loss(const Callbacks& callbacks);
     SortedRows sort_rows();
@@ -98,7 +99,7 @@ class Trainer {
     RunSettings settings_;
     Crew crew_;
 
-    std::vector<std::pair<Index, Index>> row_ranges_, slot_ranges_;
+    std::vector<std::pair<Index, Index>> row_ranges_, slot_ranges_, line_ranges_;
     std::vector<DescentScratch> descent_scratch_;
     std::vector<std::vector<float>> move_scratch_;
     std::vector<std::vector<Index>> place_scratch_;
