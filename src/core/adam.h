@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "lanes.h"
 #include "views.h"
 
 namespace tanager {
@@ -32,7 +33,20 @@ struct Adam {
     }
 };
 
-// The same in single precision, for loops over CPTs.
+// The factor that corrects the bias, where it is needed for many numbers of steps: beta^t is exp(t log(beta)), for
+// which std::pow takes several times as long.
+struct BiasCorrection {
+    double log1, log2;
+
+    explicit BiasCorrection(const Adam& adam) : log1(std::log(adam.beta1)), log2(std::log(adam.beta2)) {}
+
+    double after(Index steps) const {
+        const auto t = static_cast<double>(steps);
+        return std::sqrt(1.0 - exp_or_zero(t * log2)) / (1.0 - exp_or_zero(t * log1));
+    }
+};
+
+// Adam's constants in single precision, for loops over CPTs.
 struct FloatAdam {
     float beta1, beta2, keep1, keep2, epsilon;
 

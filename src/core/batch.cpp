@@ -24,7 +24,7 @@ void fill_pair_lines(Index lo, Index hi, Matrix<const Index> pairs, View<const I
 
 // Add the lines at the places of some slots; meanwhile the CPTs that are read next, which start at ahead, are
 // prefetched.
-template <int T>
+template <int T, bool has_whole>
 void add_lines(const float* theta, const Index* places, const Index* ahead, Index n_slots, Index n_rows, Index n_whole,
                Index width, float* out) {
     const auto add_block = [&](auto lanes, Index n, Index c) {
@@ -34,7 +34,7 @@ void add_lines(const float* theta, const Index* places, const Index* ahead, Inde
     };
     for (Index n = 0; n < n_rows; ++n) {
         for (Index k = 0; k < n_slots; ++k) prefetch(theta + ahead[k] + 8 * n);
-        for (Index c = 0; c < n_whole; c += 8) add_block(std::integral_constant<int, 8>{}, n, c);
+        for (Index c = 0; has_whole && c < n_whole; c += 8) add_block(std::integral_constant<int, 8>{}, n, c);
         if constexpr (T > 0) add_block(std::integral_constant<int, T>{}, n, n_whole);
     }
 }
@@ -89,8 +89,8 @@ void batch_log_joint(Index lo, Index hi, const float* theta, View<const float> p
                         scratch.places.data + k * n_rows);
             ahead[k] = cpts.offset[selected[std::min(first + ForwardScratch::chunk + k, selected.size - 1)]];
         }
-        with_tail(parts.tail, [&](auto tail) {
-            add_lines<tail()>(theta, scratch.places.data, ahead, n_slots, n_rows, parts.whole, width, out);
+        with_parts(parts, [&](auto tail, auto has_whole) {
+            add_lines<tail(), has_whole()>(theta, scratch.places.data, ahead, n_slots, n_rows, parts.whole, width, out);
         });
     }
     if (n_members > 1)

@@ -102,10 +102,7 @@ class BoundTrainer {
         const auto theta_value = view<const float>(tuple_of(theta, "theta", 3)[0], "theta");
         require(theta_value.size >= size + padded(n_classes_, 8), "theta must end in slack");
         for (Index s = 0; s < cpts_.n_slots(); ++s) require(cpts_.ptr[s + 1] > cpts_.ptr[s], "a slot has no candidate");
-        if (!is_dense) probability_.assign(static_cast<std::size_t>(theta_value.size + 16), 0.0f);
-        const Arena arena{moments_of<float>(theta, "theta", theta_value.size),
-                          {probability_.data(), is_dense ? 0 : theta_value.size},
-                          view<Index>(last, "last", n_candidates),
+        const Arena arena{moments_of<float>(theta, "theta", theta_value.size), view<Index>(last, "last", n_candidates),
                           view<Index>(updates, "updates", n_candidates)};
         require_below({arena.last.data, n_candidates}, most_steps, "last");
         require_below({arena.updates.data, n_candidates}, most_steps, "updates");
@@ -284,7 +281,6 @@ class BoundTrainer {
     Cpts cpts_;
     Index n_classes_ = 0, n_features_ = 0, n_rows_ = 0, batch_size_ = 0, size_ = 0;
     bool uses_dropout_ = false, calls_loss_ = false, is_running_ = false;
-    std::vector<float> probability_;
     std::unique_ptr<Trainer> trainer_;
 };
 
@@ -343,13 +339,14 @@ void bind_training(nb::module_& m) {
         "evaluate_loss",
         [](nb::handle loss, nb::handle log_joint, nb::handle y, nb::handle weight, nb::handle grad) {
             const auto values = matrix<const float>(log_joint, "log_joint");
-            RowGradients rows{matrix<float>(grad, "grad", values.rows, values.columns), {}, {}};
+            RowGradients rows(matrix<float>(grad, "grad", values.rows, values.columns));
             const auto labels = view<const Index>(y, "y", values.rows);
             require_below(labels, values.columns, "y");
             const auto weights = view<const float>(weight, "weight", values.rows);
             const Loss kind = loss_of(loss);
             require(kind.kind != Loss::Kind::callback, "loss must be margin or conditional");
-            return evaluate_loss(kind, values, values.columns, labels, weights, rows).loss;
+            evaluate_rows(0, values.rows, kind, values, values.columns, labels, weights, mean_scale(weights), rows);
+            return sum_up(rows).loss;
         },
         nb::arg("loss"), nb::arg("log_joint"), nb::arg("y"), nb::arg("weight"), nb::arg("grad"));
 }

@@ -10,9 +10,8 @@
 //
 // CPTs are stored normalised: exp(theta) sums to one over x_i. A shift along x_i changes neither the model nor any
 // gradient, so subtracting the log-normaliser after each step leaves the trajectory of the paper's parameters as it is.
-// Normalising computes exp(theta) anyway, so it is kept beside theta for the next gradient, unless the descent is
-// dense: then most CPTs move without a gradient, and writing their exponentials would cost more than computing a few
-// again.
+// exp(theta) is computed when a gradient needs it: keeping it beside theta costs more, since all CPTs together are more
+// than the caches hold (mnist's step took 10 % longer).
 #pragma once
 
 #include <vector>
@@ -35,9 +34,8 @@ struct Pull {
 // The CPTs that training moves.
 struct Arena {
     Moments<float> theta;
-    View<float> probability;  // exp(theta), in step with it; empty if it is computed when it is needed
-    View<Index> last;         // [E]: the step that last gave the candidate's CPT a gradient
-    View<Index> updates;      // [E]: how many gradients the CPT has had
+    View<Index> last;     // [E]: the step that last gave the candidate's CPT a gradient
+    View<Index> updates;  // [E]: how many gradients the CPT has had
 };
 
 // The rows of a batch as a descent reads them: those whose gradient is a line first, then those whose gradient is at
@@ -68,9 +66,9 @@ struct Descent {
 
 // Scratch of one thread, large enough for any slot.
 struct DescentScratch {
-    std::vector<Index> places;                              // [B']
-    std::vector<float> gradient;                            // the largest CPT and slack; all zero between calls
-    std::vector<float> lines, probability, sums, inverses;  // a piece of a CPT, and slack
+    std::vector<Index> places, chosen_places;     // [B']
+    std::vector<float> gradient;                  // the largest CPT and slack; all zero between calls
+    std::vector<float> lines, probability, sums;  // a piece of a CPT, and slack
 
     DescentScratch(const Cpts& cpts, Index n_classes, Index n_rows);
 };
@@ -91,9 +89,6 @@ void sum_prior(Matrix<const float> grad, Index n_rows, View<float> slope);
 
 // One step of Adam on the class prior, which is kept normalised over the classes.
 void update_prior(const Moments<float>& prior, View<const float> slope, Index step, double rate, const Adam& adam);
-
-// Fill probability with exp(theta).
-void exponentials(const float* theta, float* probability, Index size);
 
 // Normalise every CPT of an arena over the child's values.
 void normalise_cpts(View<float> theta, const Cpts& cpts, Index n_classes);

@@ -20,20 +20,20 @@ namespace tanager {
 template <int W>
 struct LanesOf {
     typedef float type __attribute__((vector_size(W * sizeof(float))));
+    // The same at any address. gcc 12 copies two floats by memcpy through an integer register.
+    typedef float anywhere __attribute__((vector_size(W * sizeof(float)), aligned(alignof(float)), may_alias));
 };
 template <int W>
 using Lanes = typename LanesOf<W>::type;
 
 template <int W>
 inline Lanes<W> load(const float* place) {
-    Lanes<W> value;
-    std::memcpy(&value, place, sizeof value);
-    return value;
+    return *reinterpret_cast<const typename LanesOf<W>::anywhere*>(place);
 }
 
 template <int W>
 inline void store(float* place, Lanes<W> value) {
-    std::memcpy(place, &value, sizeof value);
+    *reinterpret_cast<typename LanesOf<W>::anywhere*>(place) = value;
 }
 
 // The same in double precision.
@@ -104,21 +104,6 @@ struct LineParts {
     }
 };
 
-// Call a function with the lanes of the tail as a constant.
-template <class Function>
-decltype(auto) with_tail(int tail, Function&& function) {
-    switch (tail) {
-        case 0:
-            return function(std::integral_constant<int, 0>{});
-        case 2:
-            return function(std::integral_constant<int, 2>{});
-        case 4:
-            return function(std::integral_constant<int, 4>{});
-        default:
-            return function(std::integral_constant<int, 8>{});
-    }
-}
-
 // Ask for a line of the cache that will be read soon, without waiting for it.
 inline void prefetch(const float* place) { __builtin_prefetch(place); }
 
@@ -137,6 +122,15 @@ decltype(auto) with_lanes(int lanes, Function&& function) {
     }
 }
 
+// Call a function with constants: the lanes of a line's tail, and whether it has whole blocks.
+template <class Function>
+decltype(auto) with_parts(const LineParts& parts, Function&& function) {
+    if (parts.tail == 0) return function(std::integral_constant<int, 0>{}, std::true_type{});
+    return with_lanes(parts.tail, [&](auto tail) {
+        return parts.whole > 0 ? function(tail, std::true_type{}) : function(tail, std::false_type{});
+    });
+}
+
 // e^x for x clipped to [-87, 88], so that the result is a normal number.
 //
 // x = n log(2) + r with |r| <= log(2) / 2; log(2) is split in two so that n log(2) is subtracted exactly. The
@@ -153,8 +147,36 @@ inline float exp_of(float x) {
     return (p * (r * r) + r + 1.0f) * power;
 }
 
+// The same in double precision, for x clipped to [-708, 709]: the polynomial is the Taylor series to r^13, whose rest
+// is below 5e-18. The whole number is read from the last bits of the sum that rounds it, since only AVX-512 has an
+// instruction that converts it.
+inline double exp_of(double x) {
+    constexpr double to_round = 6755399441055744.0;  // 1.5 * 2^52
+    x = x < -708.0 ? -708.0 : x;
+    x = x > 709.0 ? 709.0 : x;
+    const double rounded = x * 1.4426950408889634 + to_round, n = rounded - to_round;
+    const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
+    double p = 1.0 / 6227020800.0;
+    p = p * r + 1.0 / 479001600.0;
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    const auto power = std::bit_cast<double>((std::bit_cast<std::uint64_t>(rounded) + 1023) << 52);
+    return (p * (r * r) + r + 1.0) * power;
+}
+
 // e^x, and nothing below e^-87.
 inline float exp_or_zero(float x) { return x < -87.0f ? 0.0f : exp_of(x); }
+
+// e^x, and nothing below e^-708.
+inline double exp_or_zero(double x) { return x < -708.0 ? 0.0 : exp_of(x); }
 
 // Natural logarithm of a positive normal number: x = 2^n m with m in [sqrt(1/2), sqrt(2)), log(m) = 2 artanh(s).
 inline float log_of(float x) {

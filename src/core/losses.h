@@ -23,9 +23,15 @@ struct Loss {
 
 // Rows of a batch with their loss gradient grad [B, P], P being classes padded to whole lanes with zeros.
 struct RowGradients {
+    enum class Kind : char { none, single, full };  // no gradient, one at the own class alone, a line
     Matrix<float> grad;
+    std::vector<Kind> kind;            // [B]
+    std::vector<double> loss;          // [B]: what each row adds to the mean loss
+    std::vector<double> error;         // [B]: what each row adds to the mean error
     std::vector<std::int32_t> full;    // rows whose gradient is a line
     std::vector<std::int32_t> single;  // rows whose gradient is at their own class alone
+
+    explicit RowGradients(Matrix<float> grad);
 };
 
 struct LossValue {
@@ -33,9 +39,15 @@ struct LossValue {
     double error;  // weighted share of rows whose most probable class, the first of equal ones, is not their own
 };
 
-// Fill the gradients of a batch and return its loss; log_joint [B, P] has n_classes meaningful columns.
-LossValue evaluate_loss(const Loss& loss, Matrix<const float> log_joint, Index n_classes, View<const Index> y,
-                        View<const float> weight, RowGradients& rows);
+// One over the sum of the weights.
+double mean_scale(View<const float> weight);
+
+// Fill gradient, kind, loss and error of rows lo to hi; log_joint [B, P] has n_classes meaningful columns.
+void evaluate_rows(Index lo, Index hi, const Loss& loss, Matrix<const float> log_joint, Index n_classes,
+                   View<const Index> y, View<const float> weight, double scale, RowGradients& rows);
+
+// List the rows of each kind, and return the sums of their losses and errors.
+LossValue sum_up(RowGradients& rows);
 
 // Weighted share of rows whose most probable class, the first of equal ones, is not y.
 double error_share(Matrix<const float> log_joint, Index n_classes, View<const Index> y, View<const float> weight);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lanes.h"
+
 namespace tanager {
 
 void sample_parents(View<const double> phi, View<const double> noise, View<const Index> ptr, double tau,
@@ -15,11 +17,13 @@ void sample_parents(View<const double> phi, View<const double> noise, View<const
         }
         selected[s] = best;
         const double highest = soft[best];
+        for (Index e = ptr[s]; e < ptr[s + 1]; ++e) soft[e] -= highest;
+    }
+    // One loop over all slots, which are too short for loops that vectorise.
+    for (double& each : soft) each = exp_or_zero(each / tau);
+    for (Index s = 0; s + 1 < ptr.size; ++s) {
         double sum = 0.0;
-        for (Index e = ptr[s]; e < ptr[s + 1]; ++e) {
-            soft[e] = std::exp((soft[e] - highest) / tau);
-            sum += soft[e];
-        }
+        for (Index e = ptr[s]; e < ptr[s + 1]; ++e) sum += soft[e];
         for (Index e = ptr[s]; e < ptr[s + 1]; ++e) soft[e] /= sum;
     }
 }

@@ -43,7 +43,6 @@ void move_cpts(Index lo, Index hi, const Arena& arena, const Cpts& cpts, View<co
         if (smooths)
             smooth(cpt, size, cpts.cards[i], cpts.cards[j], smoothness.n_ordered[i], smoothness.n_ordered[j],
                    static_cast<float>(rate * smoothness.strength), scratch.data());
-        if ((shrinks || smooths) && arena.probability.size > 0) exponentials(cpt, arena.probability.data + start, size);
     }
 }
 

@@ -25,8 +25,7 @@ struct Smoothness {
     double strength = 0.0;        // times the learning rate: the share
 };
 
-// Move the selected CPTs of slots lo to hi, and bring their probabilities in step. scratch has room for the largest
-// CPT.
+// Move the selected CPTs of slots lo to hi. scratch has room for the largest CPT.
 void move_cpts(Index lo, Index hi, const Arena& arena, const Cpts& cpts, View<const Index> selected,
                const Shrinkage& shrinkage, const Smoothness& smoothness, double rate, std::vector<float>& scratch);
 

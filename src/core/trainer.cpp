@@ -55,11 +55,15 @@ Trainer::Trainer(const Arena& arena, const Moments<float>& prior, const Moments<
       n_classes_(prior.value.size),
       settings_(settings),
       crew_(n_threads),
-      forest_scratch_(settings.forest_parents.size > 0 ? cpts.n_slots() : 0) {
-    const Index width = padded(n_classes_, lanes_for(n_classes_)), n_slots = cpts.n_slots();
+      forest_scratch_(settings.forest_parents.size > 0 ? cpts.n_slots() : 0),
+      grad_(static_cast<std::size_t>(batch_size * padded(n_classes_, lanes_for(n_classes_))), 0.0f),
+      row_gradients_({grad_.data(), batch_size, padded(n_classes_, lanes_for(n_classes_))}) {
+    const Index width = row_gradients_.grad.columns, n_slots = cpts.n_slots();
     const auto n_candidates = static_cast<std::size_t>(cpts.parent.size);
     row_ranges_ = split_by_cost(std::vector<double>(static_cast<std::size_t>(batch_size), 1.0), crew_.size());
     slot_ranges_ = split_by_cost(slot_costs(cpts, batch_size * width, settings.is_dense), crew_.size());
+    // The last line is that of no parent and stays all zeros.
+    line_ranges_ = split_by_cost(std::vector<double>(static_cast<std::size_t>(cpts.n_columns()), 1.0), crew_.size());
     const bool moves = settings.shrinkage.strength > 0.0 || settings.smoothness.strength > 0.0;
     for (int member = 0; member < crew_.size(); ++member) {
         descent_scratch_.emplace_back(cpts, n_classes_, batch_size);
@@ -77,19 +81,14 @@ Trainer::Trainer(const Arena& arena, const Moments<float>& prior, const Moments<
     size_gradient_.resize(n_candidates);
     probabilities_.resize(n_candidates);
     log_joint_.assign(static_cast<std::size_t>(batch_size * width), 0.0f);
-    grad_.assign(static_cast<std::size_t>(batch_size * width), 0.0f);
     batch_.assign(static_cast<std::size_t>(cpts.cards.size * batch_size), 0);
     sorted_batch_ = batch_;
     sorted_grad_ = grad_;
     sorted_y_ = y_;
-    row_gradients_.grad = {grad_.data(), batch_size, width};
-    row_gradients_.full.reserve(static_cast<std::size_t>(batch_size));
-    row_gradients_.single.reserve(static_cast<std::size_t>(batch_size));
 }
 
 LossValue Trainer::run(const Epoch& epoch, const Callbacks& callbacks) {
     const Index n_steps = epoch.gumbel.rows;
-    if (arena_.probability.size > 0) refresh_probabilities(epoch.step);
     LossValue sums{0.0, 0.0};
     auto last_check = std::chrono::steady_clock::now();
     for (Index number = 0; number < n_steps; ++number) {
@@ -103,18 +102,6 @@ LossValue Trainer::run(const Epoch& epoch, const Callbacks& callbacks) {
         }
     }
     return {sums.loss / static_cast<double>(n_steps), sums.error / static_cast<double>(n_steps)};
-}
-
-void Trainer::refresh_probabilities(Index step) {
-    crew_.run([&](int member) {
-        const auto [lo, hi] = slot_ranges_[member];
-        for (Index e = cpts_.ptr[lo]; e < cpts_.ptr[hi]; ++e) {
-            if (arena_.last[e] <= refreshed_at_) continue;
-            const Index start = cpts_.offset[e];
-            exponentials(arena_.theta.value.data + start, arena_.probability.data + start, cpts_.offset[e + 1] - start);
-        }
-    });
-    refreshed_at_ = step;
 }
 
 LossValue Trainer::step(const Epoch& epoch, Index number, const Callbacks& callbacks) {
@@ -169,13 +156,17 @@ void Trainer::read_batch(View<const Index> rows) {
         if (rows_.weight.size > 0) weight_[b] = rows_.weight[rows[b]];
     }
     const Matrix<std::int32_t> batch{batch_.data(), cpts_.cards.size, batch_size_};
-    const Index width = row_gradients_.grad.columns;
+    const Matrix<float> log_joint{log_joint_.data(), batch_size_, row_gradients_.grad.columns};
+    const double scale = mean_scale(read_all_of(weight_));
     crew_.run([&](int member) {
         const auto [lo, hi] = row_ranges_[member];
         gather_batch(lo, hi, rows_.codes, rows, pairs_, cpts_.cards, batch);
         batch_log_joint(lo, hi, arena_.theta.value.data, {prior_.value.data, n_classes_}, n_members_, cpts_,
                         read_all_of(selected_), {batch_.data(), cpts_.cards.size, batch_size_},
-                        ForwardScratch{all_of(place_scratch_[member])}, {log_joint_.data(), batch_size_, width});
+                        ForwardScratch{all_of(place_scratch_[member])}, log_joint);
+        if (settings_.loss.kind != Loss::Kind::callback)
+            evaluate_rows(lo, hi, settings_.loss, {log_joint.data, batch_size_, log_joint.columns}, n_classes_,
+                          read_all_of(y_), read_all_of(weight_), scale, row_gradients_);
     });
 }
 
@@ -183,8 +174,7 @@ LossValue Trainer::ask_loss(const Callbacks& callbacks) {
     const Matrix<const float> log_joint{log_joint_.data(), batch_size_, row_gradients_.grad.columns};
     LossValue value{};
     if (settings_.loss.kind != Loss::Kind::callback) {
-        value =
-            evaluate_loss(settings_.loss, log_joint, n_classes_, read_all_of(y_), read_all_of(weight_), row_gradients_);
+        value = sum_up(row_gradients_);
     } else {
         value.loss =
             callbacks.loss(log_joint, read_all_of(y_),
@@ -199,19 +189,6 @@ LossValue Trainer::ask_loss(const Callbacks& callbacks) {
     return value;
 }
 
-void Trainer::let_move(const Callbacks& callbacks, double rate) {
-    const float* theta = arena_.theta.value.data;
-    before_move_.clear();
-    for (const Index e : selected_)
-        before_move_.insert(before_move_.end(), theta + cpts_.offset[e], theta + cpts_.offset[e + 1]);
-    callbacks.move_cpts(read_all_of(selected_), rate);
-    if (arena_.probability.size == 0) return;
-    const float* before = before_move_.data();
-    for (const Index e : selected_)
-        for (Index k = cpts_.offset[e]; k < cpts_.offset[e + 1]; ++k, ++before)
-            if (theta[k] != *before) arena_.probability[k] = exp_of(theta[k]);
-}
-
 SortedRows Trainer::sort_rows() {
     const Index width = row_gradients_.grad.columns, n_lines = cpts_.cards.size;
     const auto n_full = static_cast<Index>(row_gradients_.full.size());
@@ -224,12 +201,15 @@ SortedRows Trainer::sort_rows() {
             std::copy_n(grad_.data() + from * width, width, sorted_grad_.data() + to * width);
             sorted_y_[to++] = y_[from];
         }
-    for (Index line = 0; line + 1 < n_lines; ++line) {  // the last one is all zeros
-        const std::int32_t* codes = batch_.data() + line * batch_size_;
-        std::int32_t* out = sorted_batch_.data() + line * batch_size_;
-        for (Index k = 0; k < n_full; ++k) out[k] = codes[row_gradients_.full[k]];
-        for (Index k = 0; k < n_single; ++k) out[n_full + k] = codes[row_gradients_.single[k]];
-    }
+    crew_.run([&](int member) {
+        const auto [lo, hi] = line_ranges_[member];
+        for (Index line = lo; line < hi; ++line) {
+            const std::int32_t* codes = batch_.data() + line * batch_size_;
+            std::int32_t* out = sorted_batch_.data() + line * batch_size_;
+            for (Index k = 0; k < n_full; ++k) out[k] = codes[row_gradients_.full[k]];
+            for (Index k = 0; k < n_single; ++k) out[n_full + k] = codes[row_gradients_.single[k]];
+        }
+    });
     return {{sorted_batch_.data(), n_lines, batch_size_},
             {sorted_grad_.data(), batch_size_, width},
             read_all_of(sorted_y_),
@@ -239,7 +219,7 @@ SortedRows Trainer::sort_rows() {
 
 void Trainer::descend(const Epoch& epoch, Index number, const SortedRows* rows, const Callbacks& callbacks) {
     const bool moves = settings_.shrinkage.strength > 0.0 || settings_.smoothness.strength > 0.0;
-    if (callbacks.move_cpts) let_move(callbacks, epoch.rate);
+    if (callbacks.move_cpts) callbacks.move_cpts(read_all_of(selected_), epoch.rate);
     const Descent descent{epoch.step + number + 1, epoch.rate, settings_.adam, settings_.is_dense, settings_.pull};
     crew_.run([&](int member) {
         const auto [lo, hi] = slot_ranges_[member];

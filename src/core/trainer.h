@@ -78,16 +78,11 @@ class Trainer {
     View<Index> selected() { return {selected_.data(), static_cast<Index>(selected_.size())}; }
 
  private:
-    // Take the probabilities of CPTs that were updated since the last call from their parameters, of which rounding has
-    // made them differ: an epoch then depends on nothing but the state, and one that is resumed goes on as it would
-    // have.
-    void refresh_probabilities(Index step);
     LossValue step(const Epoch& epoch, Index number, const Callbacks& callbacks);
     void draw_structure(const Epoch& epoch, Index number, const Callbacks& callbacks);
+    // Gather the rows, sum their log-joint and evaluate the loss, unless it is the caller's.
     void read_batch(View<const Index> rows);
     LossValue ask_loss(const Callbacks& callbacks);
-    // Let the caller move the drawn CPTs, and bring the probabilities of what has moved in step.
-    void let_move(const Callbacks& callbacks, double rate);
     SortedRows sort_rows();
     // Without rows, on what has been summed.
     void descend(const Epoch& epoch, Index number, const SortedRows* rows, const Callbacks& callbacks);
@@ -104,17 +99,16 @@ class Trainer {
     RunSettings settings_;
     Crew crew_;
 
-    std::vector<std::pair<Index, Index>> row_ranges_, slot_ranges_;
+    std::vector<std::pair<Index, Index>> row_ranges_, slot_ranges_, line_ranges_;
     std::vector<DescentScratch> descent_scratch_;
     std::vector<std::vector<float>> move_scratch_;
     std::vector<std::vector<Index>> place_scratch_;
     ForestScratch forest_scratch_;
     std::vector<Index> selected_, y_, sorted_y_;
     std::vector<double> soft_, weight_gradient_, phi_gradient_, size_gradient_, probabilities_;
-    std::vector<float> weight_, log_joint_, grad_, sorted_grad_, before_move_, cells_, prior_slope_;
+    std::vector<float> weight_, log_joint_, grad_, sorted_grad_, cells_, prior_slope_;
     std::vector<std::int32_t> batch_, sorted_batch_;
     RowGradients row_gradients_;
-    Index refreshed_at_ = -1;  // steps done when the probabilities were last refreshed
 };
 
 }  // namespace tanager
