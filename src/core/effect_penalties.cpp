@@ -95,8 +95,10 @@ double Effects::penalise(Index t, const Penalty& penalty, const double* theta, d
         const auto& edges = edges_[column];
         const Index n_line = n_cells * width_, n_steps = n_line - width_,
                     n_bends = std::max(n_steps - width_, Index{0});
-        for (Index k = 0; k < n_steps; ++k) steps[k] = of_steps * edges[k / width_];
-        for (Index k = 0; k < n_bends; ++k) bends[k] = of_bends * edges[k / width_] * edges[k / width_ + 1];
+        for (Index cell = 0; cell + 1 < n_cells; ++cell)
+            std::fill_n(steps + cell * width_, width_, of_steps * edges[cell]);
+        for (Index cell = 0; cell + 2 < n_cells; ++cell)
+            std::fill_n(bends + cell * width_, width_, of_bends * edges[cell] * edges[cell + 1]);
         for (Index k = 0; k < n_lines * n_line; k += n_line) {
             if (of_steps > 0.0) pull_together(n_steps, theta + k, width_, [&](Index p) { return steps[p]; }, pull + k);
             if (of_bends > 0.0) straighten(n_bends, theta + k, width_, [&](Index p) { return bends[p]; }, pull + k);
