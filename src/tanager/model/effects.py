@@ -169,7 +169,8 @@ class Effects:
             Effects to start from: of this fit, or of one with the same features and no pairs.
         most_steps : int
         tolerance : float
-            The search ends with a step that lowers the loss by less than this share of it; with many classes earlier.
+            The search ends with a step that lowers the loss by less than this share of it, or, from naive Bayes on, by
+            less than 0.02 %.
 
         Returns
         -------
@@ -177,8 +178,8 @@ class Effects:
             All tables in sequence, and the bias of the classes.
         """
         theta = np.zeros(self._core.n_entries)
-        if self.n_classes > _MANY_CLASSES:
-            start, tolerance = self._naive() if start is None else start, max(tolerance, _MANY_TOLERANCE)
+        if start is None and self.n_classes > _MANY_CLASSES:
+            start, tolerance = self._naive(), max(tolerance, _MANY_TOLERANCE)
         if start is not None:
             n_tables = len(start) - self._width
             theta[:n_tables], theta[-self._width :] = start[:n_tables], start[-self._width :]
