@@ -32,7 +32,8 @@ _HEAVY, _LOOSE = 0.2, 0.1  # beside a bin with this share of the rows, differenc
 _FEWEST_FREE, _LARGEST_CHANGE = 0.1, 10.0  # of a feature's own strength: degrees of freedom, and factor of one step
 
 # With more classes than these a fit starts from naive Bayes, from which 20 steps come as far as 60 from nothing (1,000
-# classes of 5 rows), and ends where steps gain less than this share of the loss: more of them do not help new rows.
+# classes of 5 rows), and ends where steps gain less than this share of the loss: a tenth of it
+# lowered the log-loss of new rows by 0.4 % at most, and takes a quarter more time.
 _MANY_CLASSES, _MANY_TOLERANCE = 100, 2e-4
 _NAIVE_WIDTH, _NAIVE_ROWS = 0.15, 2.0  # of naive Bayes: how far bins are smoothed, of all, and rows of no class
 
