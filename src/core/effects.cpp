@@ -12,6 +12,7 @@ namespace {
 
 constexpr Index block_rows = 64;      // rows that are scored together
 constexpr Index rows_of_sums = 4096;  // rows whose gradients are added in single precision
+constexpr Index scored_at_once = 64;  // classes of a long line that are in registers together
 constexpr float no_class = -1e30f;    // score of lanes beyond the last class
 
 // Tables that are summed together: neighbouring rows often meet in one cell of one table, and then wait for each other.
@@ -30,8 +31,23 @@ void find_places(const EffectTable& table, const std::uint16_t* __restrict colum
     for (Index r = 0; r < n_rows; ++r) places[r] = first + column[r] * wide + other[r] * step;
 }
 
-// Fill sums with the bias and the lines at places [T, block_rows], four rows at a time: one addition need not wait for
-// the other.
+// Add up a piece of N times W classes of the lines at places, a row at a time, from the bias on.
+template <int W, int N>
+void sum_pieces(const float* theta, const float* bias, const std::int32_t* places, Index n_tables, Index n_rows,
+                Index stride, float* sums) {
+    for (Index r = 0; r < n_rows; ++r) {
+        Lanes<W> piece[N];
+        for (int k = 0; k < N; ++k) piece[k] = load<W>(bias + k * W);
+        for (Index t = 0; t < n_tables; ++t) {
+            const float* line = theta + places[t * block_rows + r];
+            for (int k = 0; k < N; ++k) piece[k] += load<W>(line + k * W);
+        }
+        for (int k = 0; k < N; ++k) store<W>(sums + r * stride + k * W, piece[k]);
+    }
+}
+
+// Fill sums with the bias and the lines at places [T, block_rows]. Of short lines four rows are read at a time, of long
+// ones several lanes, which are next to each other: one addition need not wait for the other.
 template <int W>
 void sum_lines(const float* theta, const float* bias, const std::int32_t* places, Index n_tables, Index n_rows,
                Index stride, float* sums) {
@@ -47,7 +63,11 @@ void sum_lines(const float* theta, const float* bias, const std::int32_t* places
         for (; t < n_tables; ++t)
             for (Index r = 0; r < n_rows; ++r) sums[r] += theta[places[t * block_rows + r]];
     } else {
-        for (Index c = 0; c < stride; c += W) {
+        constexpr int n_pieces = scored_at_once / W;
+        Index c = 0;
+        for (; c + scored_at_once <= stride; c += scored_at_once)
+            sum_pieces<W, n_pieces>(theta + c, bias + c, places, n_tables, n_rows, stride, sums + c);
+        for (; c < stride; c += W) {
             const auto start = load<W>(bias + c);
             Index r = 0;
             for (; r + 4 <= n_rows; r += 4) {

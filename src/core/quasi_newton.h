@@ -89,30 +89,34 @@ class InverseCurvature {
     void direct(const double* gradient, double* direction) const {
         const Index size = size_, n_kept = std::min(n_learned_, most_);
         std::vector<double> shares(static_cast<std::size_t>(n_kept));
+        const auto place = [&](Index p) { return (n_learned_ - 1 - p) % most_; };  // of the newest and those before
+        const auto step = [&](Index p) { return steps_.data() + place(p) * size; };
+        const auto change = [&](Index p) { return changes_.data() + place(p) * size; };
         for (Index k = 0; k < size; ++k) direction[k] = -gradient[k];
+        double product = n_kept > 0 ? moved(direction, 0.0, step(0), step(0)) : 0.0;
         for (Index p = 0; p < n_kept; ++p) {
-            const Index place = (n_learned_ - 1 - p) % most_;
-            const float *step = steps_.data() + place * size, *change = changes_.data() + place * size;
-            const double share = sum(size, [&](Index k) { return step[k] * direction[k]; }) / products_[place];
-            for (Index k = 0; k < size; ++k) direction[k] -= share * change[k];
-            shares[p] = share;
+            shares[p] = product / products_[place(p)];
+            if (p + 1 < n_kept) product = moved(direction, -shares[p], change(p), step(p + 1));
         }
         for (Index k = 0; k < size; ++k) direction[k] = -scale_ * solved_[k];
-        for (Index p = 0; p < n_kept; ++p) {
-            const float* solved_change = solved_changes_.data() + (n_learned_ - 1 - p) % most_ * size;
-            const double share = scale_ * shares[p];
-            for (Index k = 0; k < size; ++k) direction[k] -= share * solved_change[k];
-        }
+        for (Index p = 0; p < n_kept; ++p)
+            product = moved(direction, -scale_ * shares[p], solved_changes_.data() + place(p) * size, change(p));
         for (Index p = n_kept - 1; p >= 0; --p) {
-            const Index place = (n_learned_ - 1 - p) % most_;
-            const float *step = steps_.data() + place * size, *change = changes_.data() + place * size;
-            const double share =
-                shares[p] - sum(size, [&](Index k) { return change[k] * direction[k]; }) / products_[place];
-            for (Index k = 0; k < size; ++k) direction[k] += share * step[k];
+            const double share = shares[p] - product / products_[place(p)];
+            product = moved(direction, share, step(p), change(std::max(p - 1, Index{0})));
         }
     }
 
  private:
+    // Add a share of one vector to the direction, and return its product with another. Both in one pass: vectors may be
+    // longer than the caches, and reading them is then what takes the time.
+    double moved(double* __restrict direction, double share, const float* by, const float* other) const {
+        return sum(size_, [&](Index k) {
+            direction[k] += share * by[k];
+            return direction[k] * other[k];
+        });
+    }
+
     Index size_;
     const Guess& guess_;
     Index most_, n_learned_ = 0;

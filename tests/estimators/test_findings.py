@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import tanager
-from tanager import Counts, GradientDescent, TANClassifier, TANEnsembleClassifier
+from tanager import Counts, GradientDescent, PenalisedLikelihood, TANClassifier, TANEnsembleClassifier
 
 matplotlib.use("Agg")
 
@@ -146,3 +146,21 @@ def test_wrong_classes():
     clf = TANClassifier("chow-liu", "ml").fit(X, y)
     with pytest.raises(ValueError, match="class 7, which was not trained on"):
         clf.edge_gains(X[:2], [0, 7])
+
+
+def test_gains_of_some_of_many_classes_are_near_those_of_all(monkeypatch):
+    """With 130 classes that two features tell apart only together, and 100 of them that gains are found on."""
+    rng = np.random.default_rng(0)
+    y = np.tile(np.arange(130), 30)
+    X = rng.uniform(size=(len(y), 3))
+    X[:, 1] = (X[:, 0] + y / 130 + rng.normal(0.0, 0.02, len(y))) % 1.0
+
+    def best_edge():
+        clf = TANClassifier("chow-liu", PenalisedLikelihood(3.0, 3.0), random_state=0).fit(X, y)
+        return max(clf.edges_, key=lambda edge: edge.gain)
+
+    of_some = best_edge()
+    monkeypatch.setattr("tanager.learning.context.MOST_CLASSES", 130)
+    of_all = best_edge()
+    assert {of_some.child, of_some.parent} == {"x0", "x1"}
+    assert of_some.gain == pytest.approx(of_all.gain, rel=0.2)

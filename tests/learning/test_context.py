@@ -526,3 +526,14 @@ def test_classes_with_validation_rows_are_drawn_first():
 def test_few_classes_stay():
     context = make_context()
     assert context.few_classes(0) is context
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_of_each", "expected"), [(100, 6, 12), (400, 2, 6), (400, 16, 9), (2_500, 1, 3)]
+)
+def test_many_classes_have_fewer_groups_unless_each_has_many_rows(n_classes, n_of_each, expected):
+    y = np.repeat(np.arange(n_classes), n_of_each)
+    codes = np.random.default_rng(0).integers(0, 40, (len(y), 2)).astype(np.uint8)
+    context = Context(Rows(codes, y, None, np.full(2, 40), n_classes, np.full(2, 40)))
+    assert context.groups().cards.tolist() == [expected] * 2
+    assert context.few_classes(0).groups().cards.tolist() == [expected] * 2

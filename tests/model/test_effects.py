@@ -156,6 +156,26 @@ def test_a_fit_lowers_the_loss():
     assert (np.diff(losses) < 0).all()
 
 
+def many_classes(seed=0):
+    """Five rows of each of 150 classes with two features: bins that tell something of the class, and categories."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(150), 5)
+    codes = np.stack([np.clip(y // 8 + rng.integers(-1, 2, 750), 0, 19), (y + rng.integers(0, 2, 750)) % 6], axis=1)
+    return codes, y
+
+
+def test_with_many_classes_a_fit_starts_near_its_end():
+    codes, y = many_classes()
+    groups = make_groups([np.arange(20) // 5, np.arange(6)])
+    effects = Effects(codes, y, np.ones(750), 150, np.array([20, 0]), groups, [(0, 1)])
+    start, near = (effects.log_losses(effects.fit(1.0, 3.0, most_steps=n)).mean() for n in (0, 100))
+    n_entries = 21 * 150 + 7 * 150 + 5 * 7 * 150 + 150
+    far, end = (effects.log_losses(effects.fit(1.0, 3.0, np.zeros(n_entries), most_steps=n)).mean() for n in (0, 100))
+    assert far == pytest.approx(np.log(150), abs=1e-5)
+    assert start < 0.7 * far
+    assert near == pytest.approx(end, abs=0.02)
+
+
 def test_a_fit_may_start_from_one_without_pairs():
     codes, y = make_rows()
     alone, both = make_effects(codes, y, 3), make_effects(codes, y, 3, [(0, 1)])

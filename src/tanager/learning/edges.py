@@ -21,7 +21,8 @@ from tanager._types import FloatArray, IntArray
 from tanager.learning.choosing import mean_difference
 from tanager.learning.context import Context, Rows, hold_out
 from tanager.learning.members import EnsembleRecipe
-from tanager.learning.parameters import Counts
+from tanager.learning.parameters import Counts, Fitted
+from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.recipes import Recipe, as_parameters
 from tanager.model import Network
 from tanager.model.queries import class_joints
@@ -93,8 +94,11 @@ def union_of(edges: Sequence[Edges]) -> Edges:
 
 def gains_on(edges: Edges, networks: Sequence[Network], rows: Rows, temperature: float, *, is_counted: bool) -> Edges:
     """The edges with their gains on the given rows."""
-    differences = _edge_differences(edges, networks, rows, temperature, is_counted)
-    found = [mean_difference(each, rows.full_weight()) for each in differences]
+    return _with_gains(edges, _edge_differences(edges, networks, rows, temperature, is_counted), rows.full_weight())
+
+
+def _with_gains(edges: Edges, differences: FloatArray, weight: FloatArray) -> Edges:
+    found = [mean_difference(each, weight) for each in differences]
     return edges._replace(
         gain=np.array([each.mean for each in found]), standard_error=np.array([each.standard_error for each in found])
     )
@@ -104,6 +108,9 @@ def held_out_gains(
     edges: Edges, recipe: Recipe | Sequence[Recipe] | EnsembleRecipe, rows: Rows, seed: int, temperature: float
 ) -> Edges:
     """The edges with their gains on a part of the rows, for networks that are learned from the others.
+
+    If there are many classes, those of effects are found on the rows of a few of them (see `Context.few_classes`), all
+    of which are then held out in turn, since they are few.
 
     Parameters
     ----------
@@ -117,16 +124,26 @@ def held_out_gains(
     """
     if not len(edges.child) or rows.n_counted < 2:
         return edges
-    kept, held = (rows.take_part(part) for part in hold_out(rows, seed)[0])
-    part = Context(kept, is_rough=True)
-    if isinstance(recipe, EnsembleRecipe):
-        networks = [each.fitted.network for each in recipe.learn(part, seed)]
-        parameters = recipe.parameters
-    else:
-        recipes = [recipe] if isinstance(recipe, Recipe) else recipe
-        networks = [each.learn(part, seed).network for each in recipes]
-        parameters = recipes[0].parameters
-    return gains_on(edges, networks, held, temperature, is_counted=is_counted(parameters))
+    recipes = [recipe] if isinstance(recipe, (Recipe, EnsembleRecipe)) else recipe
+    parameters = recipes[0].parameters
+    if isinstance(as_parameters(parameters), PenalisedLikelihood):
+        rows = Context(rows).few_classes(seed).rows
+    parts = hold_out(rows, seed)
+    held_parts = [rows.take_part(held) for _, held in (parts if rows.class_copies > 1.0 else parts[:1])]
+    differences = []
+    for (kept, _), held in zip(parts, held_parts, strict=False):
+        networks = _learn(recipes, Context(rows.take_part(kept), is_rough=True), seed)
+        differences.append(_edge_differences(edges, networks, held, temperature, is_counted(parameters)))
+    weight = np.concatenate([held.full_weight() for held in held_parts])
+    return _with_gains(edges, np.concatenate(differences, axis=1), weight)
+
+
+def _learn(recipes: Sequence[Recipe | EnsembleRecipe], part: Context, seed: int) -> list[Network]:
+    networks = []
+    for each in recipes:
+        learned = each.learn(part, seed)
+        networks += [learned.network] if isinstance(learned, Fitted) else [member.fitted.network for member in learned]
+    return networks
 
 
 def is_counted(parameters: Any) -> bool:
@@ -150,6 +167,7 @@ def _edge_differences(
     Where d is what the scores of a row change by, that is the log of the sum over classes of p e^d, less d of its own.
     """
     scores = np.mean([network.log_joint(rows.codes) for network in networks], axis=0) / temperature
+    scores[np.arange(len(scores)), rows.y] -= np.log(rows.class_copies)  # the other classes stand for several each
     scores -= np.logaddexp.reduce(scores, axis=1, keepdims=True)
     losses, probability = -scores[np.arange(len(scores)), rows.y], np.exp(scores)
     places = {edge: number for number, edge in enumerate(zip(edges.child.tolist(), edges.parent.tolist(), strict=True))}

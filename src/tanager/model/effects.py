@@ -31,6 +31,12 @@ _HEAVY, _LOOSE = 0.2, 0.1  # beside a bin with this share of the rows, differenc
 
 _FEWEST_FREE, _LARGEST_CHANGE = 0.1, 10.0  # of a feature's own strength: degrees of freedom, and factor of one step
 
+# With more classes than these a fit starts from naive Bayes, from which 20 steps come as far as 60 from nothing (1,000
+# classes of 5 rows), and ends where steps gain less than this share of the loss: a tenth of it
+# lowered the log-loss of new rows by 0.4 % at most, and takes a quarter more time.
+_MANY_CLASSES, _MANY_TOLERANCE = 100, 2e-4
+_NAIVE_WIDTH, _NAIVE_ROWS = 0.15, 2.0  # of naive Bayes: how far bins are smoothed, of all, and rows of no class
+
 _MOST_VALUES = 65_534
 _CELLS_AT_ONCE = 200_000
 _RESIDUAL_RIDGE = 3.0
@@ -165,7 +171,7 @@ class Effects:
         most_steps : int
         tolerance : float
             The search ends with a step that lowers the loss by less than this share of it, or of 0.3 nats a row if
-            that is more.
+            that is more; from naive Bayes on, by less than 0.02 %.
 
         Returns
         -------
@@ -173,11 +179,30 @@ class Effects:
             All tables in sequence, and the bias of the classes.
         """
         theta = np.zeros(self._core.n_entries)
+        if start is None and self.n_classes > _MANY_CLASSES:
+            start, tolerance = self._naive(), max(tolerance, _MANY_TOLERANCE)
         if start is not None:
             n_tables = len(start) - self._width
             theta[:n_tables], theta[-self._width :] = start[:n_tables], start[-self._width :]
         self._core.minimise(theta, self._penalties(main, pair), most_steps, tolerance)
         return theta
+
+    def _naive(self) -> FloatArray:
+        """Main effects and bias of naive Bayes, with bins of numbers smoothed by a bell curve."""
+        n_features, n_classes = len(self.groups.cards), self.n_classes
+        of_class = np.bincount(self._y, self._weight, minlength=n_classes) + _NAIVE_ROWS
+        effects = []
+        for column, card, n_ordered in zip(self._columns[:n_features], self._cards, self._n_ordered, strict=False):
+            cells = column.astype(np.int64) * n_classes + self._y
+            counts = np.bincount(cells, self._weight, minlength=card * n_classes).reshape(card, n_classes)
+            share = (counts.sum(axis=1) + 1.0) / (counts.sum() + card)
+            place = np.arange(n_ordered) / max(_NAIVE_WIDTH * n_ordered, 1.0)
+            bell = np.exp(-(np.subtract.outer(place, place) ** 2) / 2)
+            counts[:n_ordered], share[:n_ordered] = bell @ counts[:n_ordered], bell @ share[:n_ordered]
+            effects.append(np.log((counts / share[:, None] + _NAIVE_ROWS) / of_class))
+        return np.concatenate(
+            [(each - each.mean(axis=-1, keepdims=True)).ravel() for each in [*effects, np.log(of_class)]]
+        )
 
     def own_strengths(self, theta: FloatArray, strengths: FloatArray) -> FloatArray:
         """Strengths for the main effects, float64[D], each by how rough the effect of its feature is.
