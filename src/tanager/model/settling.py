@@ -74,4 +74,6 @@ def settle(network: Network, counts: CptCounts) -> Network:
     most_sweeps = int(np.clip(_MOST_CELLS // network.layout.size, 2, _MOST_SWEEPS))
     forest = open_forest(network)
     core.settle(forest, frequencies(in_rows).joint, classes, tolerance, most_sweeps)
+    # To single precision, as networks are kept: weights that were summed in another order make no difference then.
+    forest.theta[:] = forest.theta.astype(np.float32)
     return normalised(network, forest)
