@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "lanes.h"
+
 namespace tanager {
 
 namespace {
@@ -15,15 +17,50 @@ constexpr double enough = 0.05;  // of frequencies: less makes no difference to 
 constexpr Index patience = 10;   // sweeps that bring nothing nearer
 constexpr double tiny = 1e-300;
 
-// Fill sums[c] with the log-sum over x of lines[x, c] + more[x, c], where there is more.
-void log_sum(const double* lines, const double* more, Index n_lines, Index n_classes, double* sums) {
-    const auto term = [&](Index k) { return more == nullptr ? lines[k] : lines[k] + more[k]; };
-    for (Index c = 0; c < n_classes; ++c) {
-        double highest = -std::numeric_limits<double>::infinity(), total = 0.0;
-        for (Index k = c; k < n_lines * n_classes; k += n_classes) highest = std::max(highest, term(k));
-        for (Index k = c; k < n_lines * n_classes; k += n_classes) total += std::exp(term(k) - highest);
-        sums[c] = highest + std::log(total);
+// Log-sums over the lines of one table after the other, in memory that is made once. Exponentials of a whole table are
+// one loop, which vectorises; lines of few classes are too short for that.
+class LogSums {
+ public:
+    LogSums(Index largest, Index n_classes)
+        : n_classes_(n_classes),
+          terms_(static_cast<std::size_t>(largest)),
+          highest_(static_cast<std::size_t>(n_classes)) {}
+
+    // Fill sums[c] with the log-sum over x of lines[x, c] + more[x, c], where there is more.
+    void operator()(const double* __restrict lines, const double* __restrict more, Index n_lines, double* sums) {
+        const Index size = n_lines * n_classes_;
+        double* __restrict terms = terms_.data();
+        for (Index k = 0; k < size; ++k) terms[k] = more == nullptr ? lines[k] : lines[k] + more[k];
+        std::copy_n(terms, n_classes_, highest_.begin());
+        for (Index x = 1; x < n_lines; ++x)
+            for (Index c = 0; c < n_classes_; ++c) highest_[c] = std::max(highest_[c], terms[x * n_classes_ + c]);
+        for (Index x = 0; x < n_lines; ++x)
+            for (Index c = 0; c < n_classes_; ++c) terms[x * n_classes_ + c] -= highest_[c];
+        for (Index k = 0; k < size; ++k) terms[k] = exp_or_zero(terms[k]);
+        std::fill_n(sums, n_classes_, 0.0);
+        for (Index x = 0; x < n_lines; ++x)
+            for (Index c = 0; c < n_classes_; ++c) sums[c] += terms[x * n_classes_ + c];
+        for (Index c = 0; c < n_classes_; ++c) sums[c] = highest_[c] + std::log(sums[c]);
     }
+
+    // The log-sum of the classes' numbers.
+    double operator()(const double* of_classes) const {
+        const double highest = *std::max_element(of_classes, of_classes + n_classes_);
+        double total = 0.0;
+        for (Index c = 0; c < n_classes_; ++c) total += std::exp(of_classes[c] - highest);
+        return highest + std::log(total);
+    }
+
+ private:
+    Index n_classes_;
+    std::vector<double> terms_, highest_;
+};
+
+// Entries of the largest part of a CPT that is for one group of the parent's values.
+Index largest_part(const OpenForest& forest) {
+    Index largest = 0;
+    for (Index i = 0; i < forest.n_features(); ++i) largest = std::max(largest, forest.card(i));
+    return largest * forest.n_classes();
 }
 
 // Messages of all features, and the fits of single edges.
@@ -32,6 +69,7 @@ class Messages {
     explicit Messages(const OpenForest& forest)
         : forest_(forest),
           n_classes_(forest.n_classes()),
+          log_sum_(largest_part(forest), n_classes_),
           first_(forest.start.begin(), forest.start.end()),
           told_(static_cast<std::size_t>(forest.n_features())),
           below_(static_cast<std::size_t>((first_.back() + 1) * n_classes_)),
@@ -65,8 +103,7 @@ class Messages {
     // Fill of_class [C] with the probabilities of the classes.
     void weigh_classes(std::vector<double>& of_class) {
         const double* log_prior = below(forest_.n_features());
-        double log_total = 0.0;
-        log_sum(log_prior, nullptr, n_classes_, 1, &log_total);
+        const double log_total = log_sum_(log_prior);
         for (Index c = 0; c < n_classes_; ++c) of_class[c] = std::exp(log_prior[c] - log_total);
     }
 
@@ -80,8 +117,7 @@ class Messages {
         const Index n_values = forest_.card(i), j = forest_.parent(i);
         double* message = heard_.data();
         for (Index g = 0; g < forest_.n_groups(i); ++g)
-            log_sum(forest_.cpt(i) + g * n_values * n_classes_, below(i), n_values, n_classes_,
-                    message + g * n_classes_);
+            log_sum_(forest_.cpt(i) + g * n_values * n_classes_, below(i), n_values, message + g * n_classes_);
         for (Index x = 0; x < forest_.n_values(j); ++x) {
             const Index place = forest_.group_of(j, x) * n_classes_;
             for (Index c = 0; c < n_classes_; ++c)
@@ -123,7 +159,8 @@ class Messages {
                     entry = heard_[g * n_classes_ + c] + forest_.cpt(i)[g * size + k] + below(i)[k];
                     highest = std::max(highest, entry);
                 }
-        for (Index k = 0; k < n_groups * size; ++k) total += joint_[k] = std::exp(joint_[k] - highest);
+        for (Index k = 0; k < n_groups * size; ++k) joint_[k] = exp_or_zero(joint_[k] - highest);
+        for (Index k = 0; k < n_groups * size; ++k) total += joint_[k];
         std::fill(of_class_.begin(), of_class_.end(), 0.0);
         for (Index line = 0; line < n_groups * n_values; ++line)
             for (Index c = 0; c < n_classes_; ++c) of_class_[c] += joint_[line * n_classes_ + c] /= total;
@@ -165,6 +202,7 @@ class Messages {
 
     const OpenForest& forest_;
     Index n_classes_;
+    LogSums log_sum_;
     std::vector<Index> first_;               // where the lines of each feature start
     std::vector<std::vector<double>> told_;  // to the groups of each feature's parent, [group, c]
     std::vector<double> below_, above_;      // [S + 1, C]
@@ -177,12 +215,13 @@ class Messages {
 void normalise_forest(const OpenForest& forest) {
     const Index n_classes = forest.n_classes();
     std::vector<double> sums;
+    LogSums log_sum(largest_part(forest), n_classes);
     for (Index k = forest.n_features() - 1; k >= 0; --k) {
         const Index i = forest.order[k], j = forest.parent(i), n_groups = forest.n_groups(i);
         sums.resize(static_cast<std::size_t>(n_groups * n_classes));
         for (Index g = 0; g < n_groups; ++g) {
             double *lines = forest.cpt(i) + g * forest.card(i) * n_classes, *of_lines = sums.data() + g * n_classes;
-            log_sum(lines, nullptr, forest.card(i), n_classes, of_lines);
+            log_sum(lines, nullptr, forest.card(i), of_lines);
             for (Index x = 0; x < forest.card(i); ++x, lines += n_classes)
                 for (Index c = 0; c < n_classes; ++c) lines[c] -= of_lines[c];
         }
@@ -193,8 +232,7 @@ void normalise_forest(const OpenForest& forest) {
             for (Index c = 0; c < n_classes; ++c) above[c] += of_group[c];
         }
     }
-    double log_total = 0.0;
-    log_sum(forest.log_prior.data, nullptr, n_classes, 1, &log_total);
+    const double log_total = log_sum(forest.log_prior.data);
     for (double& each : forest.log_prior) each -= log_total;
 }
 
