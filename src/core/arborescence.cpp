@@ -162,6 +162,28 @@ Index best_forest(View<const double> scores, View<const Index> ptr, View<const I
     return -1;
 }
 
+void grow_tree(Matrix<const double> weights, Index root, View<Index> parents) {
+    const Index n_features = weights.rows;
+    std::vector<double> best(weights.row(root), weights.row(root) + n_features);  // edge to each feature outside
+    std::vector<Index> outside;
+    for (Index i = 0; i < n_features; ++i) {
+        parents[i] = i == root ? -1 : root;
+        if (i != root) outside.push_back(i);
+    }
+    while (!outside.empty()) {
+        const auto found =
+            std::max_element(outside.begin(), outside.end(), [&](Index i, Index j) { return best[i] < best[j]; });
+        const Index added = *found;
+        outside.erase(found);
+        const double* edge = weights.row(added);
+        for (const Index i : outside)
+            if (edge[i] > best[i] || (edge[i] == best[i] && added < parents[i])) {
+                best[i] = edge[i];
+                parents[i] = added;
+            }
+    }
+}
+
 void sample_forest(View<const double> phi, View<const double> noise, View<const Index> ptr, View<const Index> parent,
                    double tau, View<Index> selected, View<double> soft, ForestScratch& scratch) {
     for (Index e = 0; e < phi.size; ++e) soft[e] = phi[e] + noise[e];

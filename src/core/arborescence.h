@@ -1,8 +1,9 @@
-// The best forest among candidates, and the sampling of forests by perturbed scores.
+// The best tree of all features, the best forest among candidates, and the sampling of forests by perturbed scores.
 //
-// A maximum arborescence by Chu, Liu and Edmonds, with "no parent" as an edge from a virtual root. Cycles are shrunk to
-// nodes that keep the list of their features instead of a heap of edges: a perturbed structure of D features has few
-// cycles, and short ones. Each feature remembers its best edge from outside, so that few candidates are read twice.
+// A forest among candidates is a maximum arborescence by Chu, Liu and Edmonds, with "no parent" as an edge from a
+// virtual root. Cycles are shrunk to nodes that keep the list of their features instead of a heap of edges: a perturbed
+// structure of D features has few cycles, and short ones. Each feature remembers its best edge from outside, so that
+// few candidates are read twice.
 #pragma once
 
 #include <vector>
@@ -34,6 +35,10 @@ struct ForestScratch {
 // Returns -1, or a feature for which no forest is possible because no feature around it may go without a parent.
 Index best_forest(View<const double> scores, View<const Index> ptr, View<const Index> parent, View<Index> selected,
                   ForestScratch& scratch);
+
+// Fill the parent of each feature, -1 for the root, in the tree of largest summed weight, by Prim's algorithm. Weights
+// are symmetric. Ties go to the feature with the smallest number, and to the parent with the smallest number.
+void grow_tree(Matrix<const double> weights, Index root, View<Index> parents);
 
 // Fill, from perturbed logits, the candidates of the best forest and the soft weights of all candidates.
 //

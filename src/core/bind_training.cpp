@@ -336,6 +336,17 @@ void bind_training(nb::module_& m) {
         },
         nb::arg("scores"), nb::arg("ptr"), nb::arg("parent"), nb::arg("selected"));
     m.def(
+        "grow_tree",
+        [](nb::handle weights, Index root, nb::handle parents) {
+            const auto edges = matrix<const double>(weights, "weights");
+            require(edges.rows == edges.columns, "weights must be square");
+            require(0 <= root && root < edges.rows, "root must be one of the features");
+            const auto out = view<Index>(parents, "parents", edges.rows);
+            nb::gil_scoped_release release;
+            grow_tree(edges, root, out);
+        },
+        nb::arg("weights"), nb::arg("root"), nb::arg("parents"));
+    m.def(
         "evaluate_loss",
         [](nb::handle loss, nb::handle log_joint, nb::handle y, nb::handle weight, nb::handle grad) {
             const auto values = matrix<const float>(log_joint, "log_joint");

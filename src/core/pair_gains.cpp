@@ -25,11 +25,11 @@ struct Slopes {
     }
 };
 
-double gain_of(const Slopes& slopes, const float* sums, Index n_cells, double ridge) {
+double gain_of(const Slopes& slopes, const float* sums, Index n_cells, float ridge) {
     double gain = 0.0;
     for (Index c = 0; c < slopes.width; ++c)
-        gain += sum(n_cells, [&](Index cell) {
-            const double g = sums[cell * slopes.stride + c], h = sums[cell * slopes.stride + slopes.width + c];
+        gain += sum<float>(n_cells, [&](Index cell) {
+            const float g = sums[cell * slopes.stride + c], h = sums[cell * slopes.stride + slopes.width + c];
             return (g * g - h) / (h + ridge);
         });
     return gain / 2.0;
@@ -51,7 +51,7 @@ void pair_gains_of(Index lo, Index hi, const Code* x, Index n_rows, View<const I
                 float* of_cell = sums.data() + cell * stride;
                 for (Index c = 0; c < stride; c += W) store<W>(of_cell + c, load<W>(of_cell + c) + load<W>(line + c));
             }
-            gains(i, j) = gain_of(slopes, sums.data(), n_cells, ridge);
+            gains(i, j) = gain_of(slopes, sums.data(), n_cells, static_cast<float>(ridge));
             gains(j, i) = gains(i, j);
         }
 }

@@ -17,9 +17,9 @@
 namespace tanager {
 
 // A sum in eight parts, so that it vectorises, always in the same order.
-template <class Term>
-double sum(Index size, Term&& term) {
-    double parts[8] = {};
+template <class Number = double, class Term>
+Number sum(Index size, Term&& term) {
+    Number parts[8] = {};
     Index k = 0;
     for (; k + 8 <= size; k += 8)
         for (Index p = 0; p < 8; ++p) parts[p] += term(k + p);

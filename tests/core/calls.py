@@ -569,6 +569,14 @@ def best_forest(rng):
     return Call(core.best_forest, arguments, {"selected"})
 
 
+def grow_tree(rng):
+    n_features = int(rng.integers(1, 6))
+    weights = rng.normal(size=(n_features, n_features))
+    root = int(rng.integers(n_features))
+    arguments = {"weights": weights + weights.T, "root": root, "parents": np.zeros(n_features, np.int64)}
+    return Call(core.grow_tree, arguments, {"parents"})
+
+
 def evaluate_loss(rng):
     n_rows, n_classes = int(rng.integers(0, 9)), int(rng.integers(1, 12))
     log_joint = rng.normal(size=(n_rows, n_classes)).astype(np.float32)
@@ -616,7 +624,7 @@ MAKERS: dict[str, Callable[[np.random.Generator], Call]] = {
                 descends_from,
             ),
             *(draw_completions, empty_log_joint, evaluate_loss, fill_chain_terms, fill_class_joint, fill_frequencies),
-            *(fill_marginals, normalise_forest, settle),
+            *(fill_marginals, grow_tree, normalise_forest, settle),
             *(fill_pair_joint, find_gaps, group_codes, information_of_counts, log_frequencies, marginal_log_joint),
             *(move_scores, multiply_add),
             *(normalise_cpts, pair_gains, pair_information, parent_probabilities, shorten_lines, widen_codes),

@@ -11,7 +11,7 @@ import heapq
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.core import best_forest
+from tanager.core import best_forest, grow_tree
 from tanager.structure.orderings import check_count, check_int_vector
 from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
@@ -153,18 +153,8 @@ def maximum_spanning_tree(weights: ArrayLike, root: int = 0) -> NDArray[np.int64
     n_features = len(heavy)
     if not 0 <= root < n_features:
         raise ValueError(f"root={root} is not a feature; features are numbered 0 to {n_features - 1}")
-    parents = np.full(n_features, root, dtype=np.int64)
-    parents[root] = NO_PARENT
-    outside = np.ones(n_features, dtype=bool)
-    outside[root] = False
-    best = heavy[root].copy()  # weight of the best edge from the tree to each feature outside
-    while outside.any():
-        added = int(np.argmax(np.where(outside, best, -np.inf)))
-        outside[added] = False
-        edge = heavy[added]
-        better = outside & ((edge > best) | ((edge == best) & (added < parents)))
-        best[better] = edge[better]
-        parents[better] = added
+    parents = np.empty(n_features, np.int64)
+    grow_tree(heavy, root, parents)
     return parents
 
 
