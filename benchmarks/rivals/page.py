@@ -132,7 +132,7 @@ def _ranks(outcomes: Outcomes, methods: Sequence[str], path: Path) -> list[str]:
     parts = ["Rank 1 is the best, and ties share the mean of their ranks.", *_mean_ranks(outcomes, methods)]
     parts.append(f"![Mean ranks by error; a bar joins methods that do not differ significantly]({PICTURE})")
     everywhere = [method for method in methods if len(finished(outcomes, [method])) == len(outcomes)]
-    if 2 <= len(everywhere) < len(methods):
+    if 3 <= len(everywhere) < len(methods):  # Friedman's test needs three
         parts += _mean_ranks(outcomes, everywhere)
     return parts
 
