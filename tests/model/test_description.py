@@ -8,7 +8,7 @@ from sklearn.model_selection import train_test_split
 
 from tanager import Counts, GradientDescent, TANClassifier, TANEnsembleClassifier
 from tanager.data import as_frame
-from tanager.model import CptCounts, describe, make_layout
+from tanager.model import CptCounts, describe, description, make_layout
 from tanager.structure import fixed_parents
 
 LOADERS = {"wine": load_wine, "breast_cancer": load_breast_cancer}
@@ -110,6 +110,15 @@ def test_a_tree_of_its_own_describes_data_that_the_learned_one_does_not():
     codes, y = clf.encoder_.encode(as_frame(X)), np.asarray(y)
     copied = (codes[:, 1] == codes[:, 3]).mean()
     np.testing.assert_allclose(np.trace(clf.description_.query([1, 3])[0]), copied, atol=0.01)
+
+
+def test_of_many_rows_some_tell_the_tree(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    all_rows = TANClassifier(random_state=0).fit(X, y).description_edges_
+    monkeypatch.setattr(description, "_MOST_PAIRS_OF_CELLS", 100_000)  # every third row
+    every_third = TANClassifier(random_state=0).fit(X, y).description_edges_
+    shared = {(edge.child, edge.parent) for edge in all_rows} & {(edge.child, edge.parent) for edge in every_third}
+    assert 5 < len(shared) < len(all_rows)
 
 
 def test_given_structures_and_rules_hold_for_the_description_too():
