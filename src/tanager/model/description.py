@@ -149,7 +149,7 @@ def _best_tree(like: Layout, codes: IntArray, y: IntArray, weight: FloatArray, c
     """
     n_features = codes.shape[1]
     step = -(-len(y) * n_features**2 // int(2 * _MOST_PAIRS_OF_CELLS))
-    codes, y, weight = (np.ascontiguousarray(each[::step]) for each in (codes, y, weight))
+    codes, y, weight = np.ascontiguousarray(codes[::step]), y[::step].copy(), weight[::step].copy()
     cards = like.cards
     if like.groups is not None:
         codes, cards = grouped_codes(codes, like.groups)[:, n_features:], like.groups.cards
