@@ -21,7 +21,7 @@ _MOST_DRAWS = 4_000_000  # Gumbel noise that is held at a time, 32 MB
 
 
 class TrainingDivergedError(ArithmeticError):
-    """The loss or its gradient is no longer a number."""
+    """The loss or its gradient became infinite or NaN."""
 
 
 def train(
