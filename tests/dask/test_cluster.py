@@ -4,14 +4,17 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import groupby
 
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tanager import GradientDescent
 from tanager.dask import ClusterError
-from tanager.dask.cluster import DaskShards
+from tanager.dask.cluster import Cluster, Merging, merge_pairs, place_in_runs
 from tests.dask.test_classifiers import assert_same, fit
 
 
@@ -41,7 +44,7 @@ def scheduler(tmp_path):
 def test_a_scheduler_that_is_killed(scheduler, tmp_path, monkeypatch):
     process, client = scheduler
     parameters, steps = GradientDescent(epochs=4), []
-    step = DaskShards.map
+    step = Cluster.call
 
     def counted(self, *args):
         steps.append(args)
@@ -49,14 +52,14 @@ def test_a_scheduler_that_is_killed(scheduler, tmp_path, monkeypatch):
             os.kill(process.pid, signal.SIGKILL)
         return step(self, *args)
 
-    monkeypatch.setattr(DaskShards, "map", counted)
+    monkeypatch.setattr(Cluster, "call", counted)
     with pytest.raises(ClusterError, match="the connection to the Dask scheduler is lost"):
         fit(client, "subset", parameters, folder=tmp_path)
     assert len(steps) == 8
     options = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster) as other:
         resumed = fit(other, "subset", parameters, folder=tmp_path)
-        assert len(steps) == 8 + 6  # the epochs that were not complete
+        assert len(steps) == 8 + 6 + 1  # the epochs that were not complete, and the counts
         whole = fit(other, "subset", parameters)
     assert_same(resumed, whole)
     assert np.isfinite(resumed.network_.theta).all()
@@ -76,3 +79,39 @@ def test_a_cluster_without_workers(monkeypatch):
 def test_without_a_client():
     with pytest.raises(ValueError, match="there is no Dask client"):
         fit(None, "none", "ml")
+
+
+def join(one, other):
+    return f"({one} {other})"
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40))
+def test_items_are_merged_in_one_way_wherever_they_are(worker_of_item):
+    n_items = len(worker_of_item)
+    everywhere = Merging(n_items, join)
+    for worker in set(worker_of_item):
+        here = Merging(n_items, join)
+        for item, own in enumerate(worker_of_item):
+            if own == worker:
+                here.add(str(item), item)
+        for (level, place), merged in here.waiting.items():
+            everywhere.add(merged, place, level)
+    assert everywhere.result == merge_pairs([str(item) for item in range(n_items)], join)
+
+
+@given(
+    st.lists(st.sampled_from("abcx"), max_size=40),
+    st.dictionaries(st.sampled_from("abc"), st.integers(1, 4), min_size=1),
+)
+def test_every_worker_has_a_run_of_shards_by_its_threads(preferred, n_threads):
+    placed = place_in_runs(preferred, n_threads)
+    assert len(placed) == len(preferred)
+    assert len([worker for worker, _ in groupby(placed)]) == len(set(placed))
+    for worker, own in n_threads.items():
+        assert abs(placed.count(worker) - len(preferred) * own / sum(n_threads.values())) < len(n_threads)
+
+
+def test_another_client_than_the_last_one():
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with LocalCluster(**options) as one, LocalCluster(**options) as two, Client(one) as mine, Client(two):
+        assert_same(fit(mine, "none", GradientDescent(epochs=1)), fit(None, "none", GradientDescent(epochs=1)))

@@ -21,11 +21,9 @@ class ShardsHere:
     def __init__(self, blocks):
         self.blocks, self.n_rows = blocks, sum(len(block.y) for block in blocks)
 
-    def map(self, function, argument):
-        return [function(block, argument) for block in self.blocks]
-
-    def reduce(self, function, merge, argument):
-        return fold(merge, self.map(function, argument))
+    def reduce(self, prepare, merge, task, argument):
+        function = prepare(task)
+        return fold(merge, [function(block, argument) for block in self.blocks])
 
 
 class Here:

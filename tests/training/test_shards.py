@@ -1,6 +1,7 @@
 """Gradients summed over shards of the rows, against training on all rows at once."""
 
-from itertools import chain, pairwise
+from functools import partial, reduce
+from itertools import chain, pairwise, starmap
 
 import numpy as np
 import pytest
@@ -8,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tanager.losses import Hybrid
-from tanager.training import Noise, ShardedProblem, TrainingSettings, initial_state, make_problem, sum_shard, train
+from tanager.training import (
+    Noise,
+    ShardedProblem,
+    ShardSums,
+    TrainingSettings,
+    initial_state,
+    make_problem,
+    merge_shares,
+    train,
+)
 from tanager.training.regularisers import ParentDropout, Smoothness
 from tanager.training.shards import step_rows
 from tests.strategies import make_model
@@ -45,7 +55,7 @@ def test_steps_on_all_rows_are_those_of_one_machine(n_shards, loss, is_weighted)
         1,
         1,
         problem.n_counted,
-        sum_shards=lambda request: [sum_shard(*shard, request) for shard in shards],
+        sum_shards=lambda task, request: reduce(merge_shares, starmap(partial(ShardSums(task), request), shards)),
     )
     found = trained(model, elsewhere, loss, regularisers=regularisers)
     expected = trained(model, problem, loss, regularisers=regularisers)

@@ -155,7 +155,7 @@ class TANClassifier(_OnCluster, estimators.TANClassifier):  # type: ignore[misc]
 
     Notes
     -----
-    "auto" stands for other lengths of `GradientDescent` than on one machine: 10 epochs of 200 steps, since each step
+    "auto" stands for other lengths of `GradientDescent` than on one machine: 10 epochs of 100 steps, since each step
     takes messages to all workers and back.
 
     Examples

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.dask.cluster import Cluster, DaskShards, import_dask, merge_pairs, place_evenly
+from tanager.dask.cluster import Cluster, DaskShards, import_dask, merge_pairs, place_in_runs
 from tanager.data import Block, Piece
 from tanager.estimators.shards import cut_shards, join_blocks
 
@@ -61,7 +61,7 @@ class DaskPartitions:
         shards = [spans for spans in cut_shards(n_rows) if spans]
         largest = [max(spans, key=lambda span: span[2] - span[1])[0] for spans in shards]
         preferred = [next(iter(holders.get(blocks[block].key, ())), "") for block in largest]
-        workers = place_evenly(preferred, self._cluster.ask(client.nthreads))
+        workers = place_in_runs(preferred, self._cluster.ask(client.nthreads))
 
         def submit(number: int, spans: list[tuple[int, int, int]], worker: str) -> Any:
             given = (number, [(lo, hi) for _, lo, hi in spans], [blocks[block] for block, _, _ in spans])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -27,10 +28,12 @@ from tanager.training import (
     Problem,
     Request,
     ShardedProblem,
+    ShardSums,
     Share,
     StoredProblem,
+    Task,
     TrainState,
-    sum_shard,
+    merge_shares,
 )
 
 Watch = Callable[[str, int | None], Callable[[int], object]]
@@ -38,7 +41,7 @@ Watch = Callable[[str, int | None], Callable[[int], object]]
 _Made = TypeVar("_Made")
 
 _MOST_KEPT = 1 << 12  # rows that smoothing can be judged by
-_EPOCHS, _STEPS_OF_EPOCH = 10, 200  # on a cluster: the 2,000 steps that gradient descent takes at most by itself
+_EPOCHS, _STEPS_OF_EPOCH = 10, 100  # on a cluster
 _SMALLEST_BATCH = 1000
 _WITHOUT_ROWS = (NoParents, RandomTree, FixedParents, GivenSpace)
 
@@ -186,11 +189,11 @@ class Shards(Protocol):
     @property
     def n_rows(self) -> int: ...
 
-    def map(self, function: Callable[..., Any], argument: Any) -> Iterable[Any]:
-        """What a function of a block of rows and the argument gives for each shard, in order."""
+    def reduce(self, prepare: Callable[..., Any], merge: Callable[[Any, Any], Any], task: Any, argument: Any) -> Any:
+        """What a function of a block of rows and the argument gives for each shard, merged in pairs in one way.
 
-    def reduce(self, function: Callable[..., Any], merge: Callable[[Any, Any], Any], argument: Any) -> Any:
-        """The same, merged in pairs, always in the same way."""
+        The function is what ``prepare`` makes of the task. It is kept, wherever there are shards, for the next call.
+        """
 
 
 class ShardedRows:
@@ -228,7 +231,7 @@ class ShardedRows:
 
     def counts(self, layout: Layout, n_threads: int) -> CptCounts:
         """Counts of all rows in the CPTs of a layout."""
-        counts: CptCounts = self.shards.reduce(count_block, merge_counts, layout)
+        counts: CptCounts = self.shards.reduce(counter, merge_counts, layout, None)
         return counts
 
     def problem(self, batch_size: int, rows: Rows) -> Problem:
@@ -236,18 +239,23 @@ class ShardedRows:
         weight = None if rows.weight is None else rows.weight.astype(np.float32)
         n_steps = max(1, self.shards.n_rows // batch_size)
         sample = (rows.codes, rows.y, weight, n_steps, 1, self.n_counted, rows.n_ordered)
-        return ShardedProblem(*sample, lambda request: self.shards.map(sum_block, request))
+        sum_shards = partial(self.shards.reduce, summer, merge_shares)
+        return ShardedProblem(*sample, sum_shards=sum_shards)
 
     def checkpoints(self, key: str) -> Checkpoints | None:
         """Files on this machine."""
         return None if self._folder is None else StateFiles(self._folder, f"{self._identity} {key}")
 
 
-def count_block(block: Block, layout: Layout) -> CptCounts:
-    """Counts of a block of rows."""
-    counts = CptCounts.empty(layout)
-    counts.add(block.codes, block.y.astype(np.int64), block.weight)
-    return counts
+def counter(layout: Layout) -> Callable[[Block, None], CptCounts]:
+    """What gives the counts of a block of rows."""
+
+    def count(block: Block, _: None) -> CptCounts:
+        counts = CptCounts.empty(layout)
+        counts.add(block.codes, block.y.astype(np.int64), block.weight)
+        return counts
+
+    return count
 
 
 def merge_counts(one: CptCounts, other: CptCounts) -> CptCounts:
@@ -257,9 +265,10 @@ def merge_counts(one: CptCounts, other: CptCounts) -> CptCounts:
     return counts
 
 
-def sum_block(block: Block, request: Request) -> Share | None:
-    """What a block of shuffled rows adds to a step of gradient descent."""
-    return sum_shard(*block, request)
+def summer(task: Task) -> Callable[[Block, Request], Share | None]:
+    """What gives the share of a block of shuffled rows in a step of gradient descent."""
+    sums = ShardSums(task)
+    return lambda block, request: sums(request, *block)
 
 
 class StateFiles:

@@ -1,14 +1,15 @@
 """Gradients summed over rows that lie elsewhere, in shards.
 
 All rows are cut into a fixed number of shards by their order. In each step every shard sums the gradient of its share
-of the batch, and the sums are added in the order of the shards. So a step is the same, to the last bit, wherever the
+of the batch, and the sums of neighbours are added in pairs. So a step is the same, to the last bit, wherever the
 shards are and however many of them are worked on at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,26 +27,31 @@ from tanager.training.step import StepInfo, called_loss, compiled_loss
 _TURN = (5**0.5 - 1) / 2  # of a shard, by which its first batch moves on from epoch to epoch: it never comes back
 
 
-class Request(NamedTuple):
-    """What a step asks of every shard."""
+class Task(NamedTuple):
+    """What all steps of an epoch ask of every shard."""
 
     layout: Layout
     loss: Loss
+    n_steps: int  # of an epoch
+
+
+class Request(NamedTuple):
+    """What one step asks of every shard."""
+
     theta: FloatArray  # float32[arena_size]
     prior: FloatArray  # float32[C]
     selected: IntArray  # int64[S]: candidate of each slot
     step: int  # from the start of training
-    n_steps: int  # of an epoch
 
 
 class Share(NamedTuple):
-    """What the rows of a shard add to a step."""
+    """Sums over the rows of some shards in a step, each row times its weight."""
 
-    weight: float  # of the rows
-    info: StepInfo
-    cells: FloatArray  # float32: gradients of the drawn CPTs, one after the other
+    weight: float
+    info: FloatArray  # float64: the numbers of a StepInfo
+    cells: FloatArray  # float64: gradients of the drawn CPTs, one after the other
     weights: FloatArray  # float64[E]: gradients of the weights of the candidates
-    prior: FloatArray  # float32[C]
+    prior: FloatArray  # float64[C]
 
 
 @dataclass(frozen=True)
@@ -55,10 +61,10 @@ class ShardedProblem(Problem):
     Attributes
     ----------
     sum_shards : callable
-        Gives the shares of all shards, in order, for a `Request`; None for a shard without rows in that step.
+        Gives the share of all shards in a step, for a `Task` and a `Request`.
     """
 
-    sum_shards: Callable[[Request], Iterable[Share | None]] = lambda request: ()
+    sum_shards: Callable[[Task, Request], Share] = field(kw_only=True)
 
     def windows(self, noise: Noise, epoch: int) -> Iterator[tuple[Problem, NDArray[np.int64]]]:
         """The sample, of which steps read nothing."""
@@ -66,61 +72,103 @@ class ShardedProblem(Problem):
 
     def callbacks(self, state: TrainState, layout: Layout, loss: Loss) -> dict[str, Callable[..., Any]]:
         """The function by which a compiled step asks for the sums over all shards."""
+        task = Task(layout, loss, self.n_steps)
 
         def sums(step: int, selected: IntArray, cells: FloatArray, weights: FloatArray, prior: FloatArray) -> StepInfo:
-            request = Request(layout, loss, state.theta.value, state.prior.value, selected, step, self.n_steps)
-            shares = [share for share in self.sum_shards(request) if share is not None]
-            total = sum(share.weight for share in shares)
-            parts = [share.weight / total for share in shares]
-
-            def mean(values: Iterable[Any]) -> Any:
-                return sum(part * np.asarray(value, np.float64) for part, value in zip(parts, values, strict=True))
-
-            cells[_drawn(layout, selected)] = mean(share.cells for share in shares)
-            weights[:] = mean(share.weights for share in shares)
-            prior[:] = mean(share.prior for share in shares)
-            return StepInfo(*map(float, mean(share.info for share in shares)))
+            share = self.sum_shards(task, Request(state.theta.value, state.prior.value, selected, step))
+            cells[_drawn(layout, selected)] = share.cells / share.weight
+            weights[:] = share.weights / share.weight
+            prior[:] = share.prior / share.weight
+            return StepInfo(*(share.info / share.weight).tolist())
 
         return {"sums": sums}
 
 
-def sum_shard(codes: IntArray, y: IntArray, weight: FloatArray | None, request: Request) -> Share | None:
-    """The share of a shard's rows in a step.
+class _Batch(NamedTuple):
+    """Rows of a shard in a step, and what sums over them."""
 
-    Rows must have been shuffled. An epoch goes through them in their order, and begins elsewhere each time.
+    codes: IntArray
+    y: IntArray
+    weight: FloatArray | None
+    trainer: Any
+
+
+class ShardSums:
+    """Sums over the rows of shards in steps, of one shard after the other in the same memory.
+
+    Parameters
+    ----------
+    task : Task
     """
-    rows = step_rows(len(y), request.step, request.n_steps)
-    if not len(rows):
-        return None
-    layout, n_candidates = request.layout, request.layout.parent_sets.n_candidates
-    theta, prior = np.array(request.theta, np.float32), np.array(request.prior, np.float32)
-    phi, none = np.zeros(n_candidates), np.zeros(n_candidates, np.int64)
-    single = None if weight is None else weight[rows].astype(np.float32)
-    trainer = core.Trainer(
-        theta=(theta, theta, theta),  # moments, which a sum does not read
-        prior=(prior, prior, prior),
-        phi=(phi, phi, phi),
-        last=none,
-        updates=none,
-        cpts=tuple(layout.cpts),
-        pairs=np.ascontiguousarray(layout.pairs, np.int64),
-        codes=np.ascontiguousarray(codes[rows]),
-        y=np.ascontiguousarray(y[rows], np.int64),
-        weight=single,
-        batch_size=len(rows),
-        n_members=layout.n_members,
-        adam=(0.0, 0.0, 1.0),
-        is_dense=True,
-        loss=compiled_loss(request.loss),
-        actions={},
-        n_threads=1,
-    )
-    cells, weights, slope = np.zeros_like(theta), np.zeros(n_candidates), np.zeros_like(prior)
-    sums = {"cells": cells, "weight": weights, "prior": slope}
-    drawn, called = request.selected, called_loss(request.loss)
-    info = trainer.sum(rows=np.arange(len(rows)), selected=drawn, **sums, callbacks=called)
-    total = float(len(rows)) if single is None else float(single.sum(dtype=np.float64))
-    return Share(total, StepInfo(*info), cells[_drawn(layout, drawn)], weights, slope)
+
+    def __init__(self, task: Task) -> None:
+        self._task, n_classes = task, task.layout.n_classes
+        self._theta, self._prior = np.zeros(task.layout.arena_size, np.float32), np.zeros(n_classes, np.float32)
+        self._cells = np.empty_like(self._theta)
+        self._request: Request | None = None
+        self._batches: dict[int, _Batch] = {}
+
+    def __call__(self, request: Request, codes: IntArray, y: IntArray, weight: FloatArray | None) -> Share | None:
+        """The share of a shard; None if it has no rows in the step.
+
+        Rows must have been shuffled. An epoch goes through them in their order, and begins elsewhere each time.
+        """
+        if request is not self._request:
+            self._request, self._drawn = request, _drawn(self._task.layout, request.selected)
+            self._theta[:], self._prior[:] = request.theta, request.prior
+        rows = step_rows(len(y), request.step, self._task.n_steps)
+        if not len(rows):
+            return None
+        batch = self._batch(len(rows), codes.dtype, weight is not None)
+        np.take(codes, rows, axis=0, out=batch.codes)
+        batch.y[:] = y[rows]
+        total = float(len(rows))
+        if weight is not None and batch.weight is not None:
+            batch.weight[:] = weight[rows]
+            total = float(batch.weight.sum(dtype=np.float64))
+        weights, slope = np.zeros(self._task.layout.parent_sets.n_candidates), np.zeros_like(self._prior)
+        sums = {"cells": self._cells, "weight": weights, "prior": slope}
+        called = called_loss(self._task.loss)
+        info = batch.trainer.sum(rows=np.arange(len(rows)), selected=request.selected, **sums, callbacks=called)
+        means = (np.array(info), self._cells[self._drawn], weights, slope)
+        return Share(total, *(total * mean.astype(np.float64) for mean in means))
+
+    def _batch(self, n_rows: int, dtype: Any, is_weighted: bool) -> _Batch:
+        """Memory for so many rows."""
+        if n_rows not in self._batches:
+            layout, theta, prior = self._task.layout, self._theta, self._prior
+            phi, none = np.zeros(layout.parent_sets.n_candidates), np.zeros(layout.parent_sets.n_candidates, np.int64)
+            codes, y = np.zeros((n_rows, len(layout.cards)), dtype), np.zeros(n_rows, np.int64)
+            weight = np.ones(n_rows, np.float32) if is_weighted else None
+            trainer = core.Trainer(
+                theta=(theta, theta, theta),  # moments, which a sum does not read
+                prior=(prior, prior, prior),
+                phi=(phi, phi, phi),
+                last=none,
+                updates=none,
+                cpts=tuple(layout.cpts),
+                pairs=np.ascontiguousarray(layout.pairs, np.int64),
+                codes=codes,
+                y=y,
+                weight=weight,
+                batch_size=n_rows,
+                n_members=layout.n_members,
+                adam=(0.0, 0.0, 1.0),
+                is_dense=True,
+                loss=compiled_loss(self._task.loss),
+                actions={},
+                n_threads=1,
+            )
+            self._batches[n_rows] = _Batch(codes, y, weight, trainer)
+        return self._batches[n_rows]
+
+
+def merge_shares(one: Share | None, other: Share | None) -> Share | None:
+    """The share of the shards of both; None is that of shards without rows in the step."""
+    if one is None or other is None:
+        return other if one is None else one
+    sums: Iterator[Any] = map(operator.add, one, other)
+    return Share(*sums)
 
 
 def step_rows(n_rows: int, step: int, n_steps: int) -> NDArray[np.int64]:
