@@ -321,6 +321,30 @@ def test_names_are_never_markup(browser, reports):
     browser.assert_quiet()
 
 
+def test_a_confusion_matrix_has_numbers_where_they_fit(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (400, 6)), rng.permutation(np.arange(400) % 16)
+    clf = TANClassifier("chow-liu", "ml").fit(X, y)
+    write_report(clf, tmp_path / "many.html", X, y)
+    shown = (
+        "return [!document.getElementById('confusion-numbers').hidden, "
+        "document.querySelectorAll('#confusion .annotation').length > 0]"
+    )
+    for width, has_numbers in ((1400, True), (390, False)):
+        browser.open(tmp_path / "many.html", width=width)
+        assert browser.run(shown) == [has_numbers, has_numbers]
+        browser.assert_quiet()
+
+
+def test_a_deep_tree_fits_on_a_phone(browser, tmp_path):
+    X = np.random.default_rng(0).integers(0, 3, (200, 9))
+    clf = TANClassifier([-1, *range(8)], "ml", binning="none").fit(X, X[:, 0] % 2)
+    write_report(clf, tmp_path / "deep.html")
+    browser.open(tmp_path / "deep.html", width=390)
+    widths = browser.run("const v = document.getElementById('network-view'); return [v.scrollWidth, v.clientWidth]")
+    assert widths[0] <= widths[1]
+
+
 @pytest.mark.parametrize("page", ["iris", "digits", "ml"])
 def test_fits_on_a_phone(browser, reports, page):
     browser.open(reports / f"{page}.html", width=390)

@@ -189,11 +189,12 @@ def _add_quality(contents: Contents, clf: Classifier, rows: ReportRows) -> None:
     ]
     heads = ["Column", "Distinct values", "Missing", "Unseen in training", "Tells of the class", "Worth a look"]
     found = [line for line in lines if line[-1]]
+    looks = "none is" if not found else f"{len(found):,} {'is' if len(found) == 1 else 'are'}"
     every = details("Table of all columns", measured_table(heads[:-1], (line[:-1] for line in lines)))
     contents.texts |= {
         "quality_text": (
-            f"Of {len(columns):,} columns, {len(found):,} are worth a look. What a column tells of the class is the "
-            "share of the uncertainty about the class that it takes away on its own, on these rows."
+            f"Of {len(columns):,} columns, {looks} worth a look. What a column tells of the class is the share of the "
+            "uncertainty about the class that it takes away on its own, on these rows."
         ),
         "quality": (measured_table(heads, found, ends_in_text=True) if found else "") + every,
     }

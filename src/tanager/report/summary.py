@@ -46,6 +46,7 @@ _STRUCTURES: dict[type, str] = {
     GivenSpace: "a given search space",
 }
 
+_TREES = {"residual": "the tree of pairs that add most to what single features tell"}
 
 _LONGEST_OPTION = 200  # characters; a value with all its options rarely has more
 
@@ -75,7 +76,7 @@ def _structure(clf: TANClassifier) -> str:
     if isinstance(structure, str) and structure in STRUCTURES:
         structure = STRUCTURES[structure]()
     if isinstance(structure, ChowLiu) and structure.score != "information":
-        return f"the tree of largest {structure.score} score"
+        return _TREES.get(structure.score, f"the tree of largest {structure.score} score")
     return _STRUCTURES.get(type(structure), "a custom structure")
 
 

@@ -31,10 +31,14 @@ export function drawConfusion() {
   });
   const text = confusion.map((row, t) => row.map((count, p) => `true ${plain(classes[t])}, predicted ${plain(classes[p])}<br>${count} rows, ${percent(share[t][p])}`));
   const trace = { type: "heatmap", z: share, text, zmin: 0, zmax: 1, colorscale: colourScale(), showscale: false, xgap: 1, ygap: 1, hovertemplate: "%{text}<extra></extra>" };
-  const isSmall = classes.length <= 10;
-  const annotations = isSmall ? confusion.flatMap((row, t) => row.map((count, p) => ({
-    x: p, y: t, text: count ? String(count) : "", showarrow: false, font: { size: 12, color: share[t][p] > 0.5 ? colour("surface") : colour("ink") } }))) : [];
   const host = byId("confusion");
+  const isSmall = classes.length <= 16;
+  // A digit takes 7 pixels, and each number needs some space around it.
+  const digits = String(Math.max(...confusion.flat())).length;
+  const hasRoom = plotWidth(host, classes, 20) / classes.length >= 7 * digits + 6;
+  byId("confusion-numbers").hidden = !hasRoom;
+  const annotations = hasRoom ? confusion.flatMap((row, t) => row.map((count, p) => ({
+    x: p, y: t, text: count ? String(count) : "", showarrow: false, font: { size: 12, color: share[t][p] > 0.5 ? colour("surface") : colour("ink") } }))) : [];
   const columns = columnTicks(classes, plotWidth(host, classes, 20), labelLength(host));
   host.style.height = isSmall ? "" : heightOf(classes, columns);
   const layout = { annotations,

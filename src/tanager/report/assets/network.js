@@ -4,6 +4,8 @@ import { chooseFeature, jointName, startTables } from "./tables.js";
 import { byId, data, fillSelect, percent, short, svgElement } from "./theme.js";
 export const LINE = Math.min(Math.max(360 / (data.features.length + 1), 26), 44);
 const INDENT = LINE > 32 ? 44 : 32;
+const LEAST_INDENT = 20;
+const LABEL = 150; // width of a usual name with its number
 const CELL = 30;
 const TREES = ["describes the data", "predictions use"];
 const INFORMATION = "The number of an edge is how much more probable the parent makes the value of the feature, given the class, in nats a row.";
@@ -57,7 +59,9 @@ function linesOfTree() {
 
 function drawTree(host) {
   const { parents, row, depth } = tree;
-  const place = (i) => [18 + INDENT * (depth[i] + 1), LINE * (row[i] + 1.5)];
+  const fitting = (host.clientWidth - LABEL) / (Math.max(...depth) + 1);
+  const indent = Math.max(LEAST_INDENT, Math.min(fitting, INDENT));
+  const place = (i) => [18 + indent * (depth[i] + 1), LINE * (row[i] + 1.5)];
   const svg = svgElement("svg", { role: "group", "aria-label": "Tree of the features" });
   const tip = addTip(svg, "tip-tree");
   data.features.forEach((_, i) => {
