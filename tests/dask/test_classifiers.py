@@ -21,7 +21,8 @@ import tanager
 import tanager.dask
 from tanager import Counts, GradientDescent
 from tanager.dask import ClusterError
-from tanager.dask.cluster import Cluster, DaskShards
+from tanager.dask.cluster import Cluster
+from tanager.dask.shards import DaskShards
 from tanager.data import SourceError
 
 ADD_ONE = Counts(smoothing=1.0)

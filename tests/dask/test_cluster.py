@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from tanager import GradientDescent
 from tanager.dask import ClusterError
-from tanager.dask.cluster import Cluster, Merging, merge_pairs, place_in_runs
+from tanager.dask.cluster import Cluster
+from tanager.dask.shards import Merging, merge_pairs, place_in_runs
 from tests.dask.test_classifiers import assert_same, fit
 
 

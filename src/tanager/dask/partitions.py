@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tanager.dask.cluster import Cluster, DaskShards, import_dask, merge_pairs, place_in_runs
+from tanager.dask.cluster import Cluster, import_dask
+from tanager.dask.shards import DaskShards, merge_pairs, place_in_runs
 from tanager.data import Block, Piece
 from tanager.estimators.shards import cut_shards, join_blocks
 
