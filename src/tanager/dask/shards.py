@@ -123,6 +123,7 @@ class DaskShards:
     def __init__(self, cluster: Cluster, futures: list[Any], n_rows: int) -> None:
         self._cluster, self._futures, self.n_rows = cluster, futures, n_rows
         self._holders: list[Actor] = []
+        self._lock = threading.Lock()  # members of an ensemble may be trained at the same time
 
     def reduce(self, prepare: Callable[..., Any], merge: Callable[[Any, Any], Any], task: Any, argument: Any) -> Any:
         """What a function of a block of rows and the argument gives for each shard, merged in pairs.
@@ -132,12 +133,16 @@ class DaskShards:
         dumps = import_dask("cloudpickle").dumps
         messages = dumps((prepare, merge, task)), dumps(argument)
         for attempt in range(1, _ATTEMPTS + 1):
+            holders: list[Actor] = []
             try:
-                self._holders = self._holders or self._hold()
-                answers = self._cluster.call(self._holders, "reduce", *messages)
+                with self._lock:
+                    holders = self._holders = self._holders or self._hold()
+                answers = self._cluster.call(holders, "reduce", *messages)
                 break
             except LostActorError as error:
-                self._let_go()
+                with self._lock:
+                    if self._holders is holders:
+                        self._let_go()
                 if attempt == _ATTEMPTS:
                     raise ClusterError(f"{_ATTEMPTS} workers died at the same step, out of memory?") from error
         merging = Merging(len(self._futures), merge)
