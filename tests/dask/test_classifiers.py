@@ -300,7 +300,7 @@ def test_nothing_is_left_on_the_cluster(client, cluster):
 @pytest.mark.slow
 def test_any_number_of_workers_gives_the_same_bits(client, cluster):
     parameters = GradientDescent(epochs=3, parent_dropout=0.1)
-    cluster.scale(4)  # a worker that was killed while it started is not replaced by itself
+    cluster.scale(4)  # if one of those that were killed was not replaced
     client.wait_for_workers(4, timeout=60)
     runs = {}
     for n_workers in (4, 2, 1):
