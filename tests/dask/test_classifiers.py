@@ -274,6 +274,33 @@ def test_workers_that_are_killed_in_every_phase(client, tmp_path, monkeypatch):
     assert len(killed) == 3
 
 
+class OddError(Exception):
+    """An error that cannot be read again from its pickle."""
+
+    def __init__(self, one, other):
+        super().__init__(f"{one} and {other}")
+
+
+def odd_loss(log_joint, y, weight=None):
+    raise OddError("this", "that")
+
+
+def test_an_error_that_cannot_be_sent(client):
+    with pytest.raises(RuntimeError, match="OddError: this and that"):
+        fit(client, "none", GradientDescent(odd_loss, epochs=1))
+
+
+def test_batches_smaller_than_the_number_of_shards(client):
+    parameters = GradientDescent(epochs=1, batch_size=16)
+    assert np.isfinite(fit(client, "none", parameters).network_.theta).all()
+
+
+def test_steps_that_end_when_they_are_looked_at(client, monkeypatch):
+    expected = fit(client, "none", GradientDescent(epochs=2))
+    monkeypatch.setattr("tanager.dask.cluster._LOOK_SECONDS", 0.003)  # about as long as a step
+    assert_same(fit(client, "none", GradientDescent(epochs=2)), expected)
+
+
 @pytest.mark.slow
 def test_a_partition_that_kills_every_worker(client, cluster, tmp_path, monkeypatch):
     X, y = make_rows()

@@ -1,9 +1,12 @@
 """Clusters that cannot do the work: a scheduler that is killed, one without workers, and none at all."""
 
+import operator
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import time
 from itertools import groupby
 
 import numpy as np
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from tanager import GradientDescent
 from tanager.dask import ClusterError
 from tanager.dask.cluster import Cluster
-from tanager.dask.shards import Merging, merge_pairs, place_in_runs
+from tanager.dask.shards import Holder, Merging, load_answer, merge_pairs, place_in_runs
 from tests.dask.test_classifiers import assert_same, fit
 
 
@@ -110,6 +113,29 @@ def test_every_worker_has_a_run_of_shards_by_its_threads(preferred, n_threads):
     assert len([worker for worker, _ in groupby(placed)]) == len(set(placed))
     for worker, own in n_threads.items():
         assert abs(placed.count(worker) - len(preferred) * own / sum(n_threads.values())) < len(n_threads)
+
+
+class Forgetful:
+    """A function with memory that every call writes to and then reads, as losses of users may have."""
+
+    def __call__(self, block, argument):
+        self.memory = block
+        time.sleep(0.02)
+        return self.memory * argument
+
+
+def make_forgetful(given):
+    return given.__call__
+
+
+def test_threads_of_a_worker_do_not_share_what_is_the_users():
+    holder = Holder(8, list(range(8)), [10**k for k in range(8)], n_threads=4)
+    question, argument = pickle.dumps((make_forgetful, operator.add, Forgetful())), pickle.dumps(3)
+    assert load_answer(holder.reduce(question, argument)) == {(3, 0): 33_333_333}
+
+
+def test_without_workers_any_that_comes_will_do():
+    assert place_in_runs(["a", "b"], {}) == [None, None]
 
 
 def test_another_client_than_the_last_one():

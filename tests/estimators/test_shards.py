@@ -19,10 +19,10 @@ class ShardsHere:
     """Shards in this process."""
 
     def __init__(self, blocks):
-        self.blocks, self.n_rows = blocks, sum(len(block.y) for block in blocks)
+        self.blocks, self.n_shards, self.n_rows = blocks, len(blocks), sum(len(block.y) for block in blocks)
 
-    def reduce(self, prepare, merge, task, argument):
-        function = prepare(task)
+    def reduce(self, prepare, merge, given, argument):
+        function = prepare(given)
         return fold(merge, [function(block, argument) for block in self.blocks])
 
 

@@ -55,7 +55,7 @@ def test_steps_on_all_rows_are_those_of_one_machine(n_shards, loss, is_weighted)
         1,
         1,
         problem.n_counted,
-        sum_shards=lambda task, request: reduce(merge_shares, starmap(partial(ShardSums(task), request), shards)),
+        sum_shards=lambda steps, request: reduce(merge_shares, starmap(partial(ShardSums(steps), request), shards)),
     )
     found = trained(model, elsewhere, loss, regularisers=regularisers)
     expected = trained(model, problem, loss, regularisers=regularisers)

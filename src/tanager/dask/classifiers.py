@@ -151,7 +151,7 @@ class TANClassifier(_OnCluster, estimators.TANClassifier):  # type: ignore[misc]
     client : distributed.Client, optional
         The connection to the cluster; the client that was made last by default. It is left out of pickles.
     structure, parameters, ... : as of `tanager.TANClassifier`
-        ``n_jobs`` is for what is done on this machine. On the cluster, a worker has a task for each of its threads.
+        ``n_jobs`` is for what is done on this machine. A worker uses all its threads.
 
     Notes
     -----

@@ -20,6 +20,7 @@ WORKERLESS_SECONDS = 30.0
 
 _LOOK_SECONDS = 2.0  # between looks at the state of the cluster
 _GATHER_SECONDS = 60.0  # for what is computed already to arrive
+_LOST_ACTOR = "the worker of an actor was lost"
 
 
 class ClusterError(RuntimeError):
@@ -116,43 +117,47 @@ class Cluster:
         try:
             with self.client.as_current():
                 return list(zip(futures, self.gather(futures), strict=True))
-        except ClusterError:
+        except BaseException as error:
+            self.cancel(futures)
+            if isinstance(error, RuntimeError) and not isinstance(error, ClusterError):
+                raise LostActorError(_LOST_ACTOR) from error  # Dask's word for it
             raise
-        except RuntimeError as error:  # Dask's word for an actor whose worker is gone
-            raise LostActorError("the worker of an actor was lost") from error
 
     def call(self, actors: Sequence[Actor], method: str, *given: Any) -> list[Any]:
-        """What a method gives of actors that work at the same time."""
+        """What a method gives of actors that work at the same time. It must not raise errors that Dask cannot send."""
         self._check_actors(actors)
-        return self._answers(actors, [getattr(actor, method)(*given) for _, actor in actors])
+        try:
+            calls = [getattr(actor, method)(*given) for _, actor in actors]
+        except RuntimeError as error:  # it was lost a moment ago
+            raise LostActorError(_LOST_ACTOR) from error
+        return self._answers(actors, calls)
 
-    def end_actors(self, actors: Sequence[Actor]) -> None:
-        """Let workers forget actors. (Dask's proxies are parts of cycles, so that to forget these is not enough.)"""
+    def cancel(self, futures: Sequence[Any]) -> None:
+        """Let workers forget results. (Dask's proxies of actors are in cycles: to forget these is not enough.)"""
         if self.client.status == "running":
-            self.client.cancel([future for future, _ in actors], force=True)
+            self.client.cancel(list(futures), force=True)
 
     def _answers(self, actors: Sequence[Actor], calls: Sequence[Any]) -> list[Any]:
         async def all_of_them() -> list[Any]:
-            return [await call for call in calls]
+            return await asyncio.gather(*calls, return_exceptions=True)
 
         while True:
             try:
                 answers: list[Any] = self.client.sync(all_of_them, callback_timeout=_LOOK_SECONDS)
-                return answers
+                break
             except TimeoutError:
-                if all(call.done() for call in calls):
-                    raise  # the error is that of a method
-            except OSError:
-                # Perhaps a worker is gone, and the scheduler has not said so yet.
-                time.sleep(_LOOK_SECONDS)
+                self.ask(self.client.nthreads)
                 self._check_actors(actors)
-                raise
-            self.ask(self.client.nthreads)
-            self._check_actors(actors)
+        for answer in answers:
+            if isinstance(answer, OSError):
+                raise LostActorError(_LOST_ACTOR) from answer
+            if isinstance(answer, BaseException):
+                raise answer
+        return answers
 
     def _check_actors(self, actors: Sequence[Actor]) -> None:
         if not all(future.status == "finished" for future, _ in actors):
-            raise LostActorError("the worker of an actor was lost")
+            raise LostActorError(_LOST_ACTOR)
 
     def _lost(self) -> ClusterError:
         return ClusterError(

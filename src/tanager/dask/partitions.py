@@ -64,9 +64,10 @@ class DaskPartitions:
         preferred = [next(iter(holders.get(blocks[block].key, ())), "") for block in largest]
         workers = place_in_runs(preferred, self._cluster.ask(client.nthreads))
 
-        def submit(number: int, spans: list[tuple[int, int, int]], worker: str) -> Any:
+        def submit(number: int, spans: list[tuple[int, int, int]], worker: str | None) -> Any:
             given = (number, [(lo, hi) for _, lo, hi in spans], [blocks[block] for block, _, _ in spans])
-            return client.submit(join_blocks, *given, workers=[worker], allow_other_workers=True, pure=False)
+            where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+            return client.submit(join_blocks, *given, **where, pure=False)
 
         numbered = list(zip(range(len(shards)), shards, workers, strict=True))
         futures = self._cluster.ask(lambda: [submit(*each) for each in numbered])

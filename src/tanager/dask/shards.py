@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from tanager.dask.cluster import Actor, Cluster, ClusterError, LostActorError, import_dask
 
@@ -69,8 +69,15 @@ def merge_pairs(items: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
     return merging.result
 
 
+class Failure(NamedTuple):
+    """An error as an answer: Dask waits forever for an error of an actor that it cannot send."""
+
+    error: bytes  # pickled; empty if it cannot be
+    text: str
+
+
 class Holder:
-    """The shards of one worker, in its memory. It is asked without a task, which takes a tenth of the time.
+    """The shards of one worker, in its memory. An actor answers in a tenth of the time that a task of Dask's takes.
 
     Parameters
     ----------
@@ -86,23 +93,47 @@ class Holder:
     def __init__(self, n_shards: int, numbers: list[int], blocks: list[Any], n_threads: int) -> None:
         self._n_shards, self._numbers, self._blocks = n_shards, numbers, blocks
         self._pool = ThreadPoolExecutor(n_threads)
-        self._task = b""
+        self._question, self._own = b"", threading.local()
 
-    def reduce(self, task: bytes, argument: bytes) -> dict[tuple[int, int], Any]:
-        """What the function of a task gives for the shards, merged as far as neighbours are here."""
-        if task != self._task:
-            self._task, self._loaded, self._own = task, pickle.loads(task), threading.local()
-        prepare, merge, given = self._loaded
-        asked, merging, own = pickle.loads(argument), Merging(self._n_shards, merge), self._own
+    def reduce(self, question: bytes, argument: bytes) -> bytes:
+        """What the function of a question gives for the shards, merged as far as neighbours are here; pickled."""
+        try:
+            return pickle.dumps(self._reduce(question, argument))
+        except Exception as error:
+            try:
+                dumped = import_dask("cloudpickle").dumps(error)
+            except Exception:
+                dumped = b""
+            return pickle.dumps(Failure(dumped, f"{type(error).__name__}: {error}"))
+
+    def _reduce(self, question: bytes, argument: bytes) -> dict[tuple[int, int], Any]:
+        if question != self._question:
+            self._question, self._own, (_, self._merge, _) = question, threading.local(), pickle.loads(question)
+        merging, own = Merging(self._n_shards, self._merge), self._own
 
         def apply(block: Any) -> Any:
             if not hasattr(own, "function"):
+                # Every thread has its own copy: a loss of the user's may have memory that it writes to.
+                prepare, _, given = pickle.loads(question)
                 own.function = prepare(given)
             return own.function(block, asked)
 
+        asked = pickle.loads(argument)
         for number, item in zip(self._numbers, self._pool.map(apply, self._blocks), strict=True):
             merging.add(item, number)
         return merging.waiting
+
+
+def load_answer(message: bytes) -> Any:
+    """The answer of a holder; an error is raised."""
+    answer = pickle.loads(message)
+    if not isinstance(answer, Failure):
+        return answer
+    try:
+        error = pickle.loads(answer.error)
+    except Exception:
+        error = RuntimeError(answer.text)
+    raise error
 
 
 class DaskShards:
@@ -125,13 +156,18 @@ class DaskShards:
         self._holders: list[Actor] = []
         self._lock = threading.Lock()  # members of an ensemble may be trained at the same time
 
-    def reduce(self, prepare: Callable[..., Any], merge: Callable[[Any, Any], Any], task: Any, argument: Any) -> Any:
+    @property
+    def n_shards(self) -> int:
+        """Number of shards."""
+        return len(self._futures)
+
+    def reduce(self, prepare: Callable[..., Any], merge: Callable[[Any, Any], Any], given: Any, argument: Any) -> Any:
         """What a function of a block of rows and the argument gives for each shard, merged in pairs.
 
-        The function is what ``prepare`` makes of the task. Every thread of a worker keeps it for the next call.
+        The function is what ``prepare`` makes of ``given``. Every thread of a worker keeps it for the next call.
         """
         dumps = import_dask("cloudpickle").dumps
-        messages = dumps((prepare, merge, task)), dumps(argument)
+        messages = dumps((prepare, merge, given)), dumps(argument)
         for attempt in range(1, _ATTEMPTS + 1):
             holders: list[Actor] = []
             try:
@@ -144,9 +180,11 @@ class DaskShards:
                     if self._holders is holders:
                         self._let_go()
                 if attempt == _ATTEMPTS:
-                    raise ClusterError(f"{_ATTEMPTS} workers died at the same step, out of memory?") from error
+                    raise ClusterError(
+                        f"workers were lost {_ATTEMPTS} times at the same step, out of memory?"
+                    ) from error
         merging = Merging(len(self._futures), merge)
-        for answer in answers:
+        for answer in map(load_answer, answers):
             for (level, place), item in answer.items():
                 merging.add(item, place, level)
         return merging.result
@@ -157,7 +195,7 @@ class DaskShards:
         self._futures = []
 
     def _let_go(self) -> None:
-        self._cluster.end_actors(self._holders)
+        self._cluster.cancel([future for future, _ in self._holders])
         self._holders = []
 
     def _hold(self) -> list[Actor]:
@@ -179,13 +217,17 @@ class DaskShards:
         return cluster.make_actors(cluster.ask(lambda: [submit(*each) for each in of_worker.items()]))
 
 
-def place_in_runs(preferred: Sequence[str], n_threads: dict[str, int]) -> list[str]:
-    """A worker for each shard: neighbours are together, so that their sums are, and most stay where they are.
+def place_in_runs(preferred: Sequence[str], n_threads: dict[str, int]) -> list[str | None]:
+    """A worker for each shard: neighbours are together, so that their sums are, and stay where they are if possible.
+
+    Without workers any that comes will do.
 
     >>> place_in_runs(["b", "a", "b", "a", "a"], {"a": 1, "b": 1})
     ['b', 'b', 'b', 'a', 'a']
     """
-    left, placed = dict(n_threads), list[str]()
+    if not n_threads:
+        return [None] * len(preferred)
+    left, placed = dict(n_threads), list[str | None]()
 
     def run_of(worker: str) -> int:
         return -(-(len(preferred) - len(placed)) * left[worker] // sum(left.values()))

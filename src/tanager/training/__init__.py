@@ -5,7 +5,7 @@ from tanager.training.loop import TrainingDivergedError, train
 from tanager.training.noise import Noise
 from tanager.training.problem import MOST_EPOCH_ROWS, Problem, StoredProblem, make_problem
 from tanager.training.settings import TrainingSettings
-from tanager.training.shards import Request, ShardedProblem, ShardSums, Share, Task, merge_shares
+from tanager.training.shards import Request, ShardedProblem, ShardSums, Share, Steps, merge_shares
 from tanager.training.state import Start, TrainState, initial_state, keep_structure, recode_state, structure_of
 from tanager.training.step import Schedule, StepInfo, Stepper
 
@@ -23,8 +23,8 @@ __all__ = [
     "Start",
     "StepInfo",
     "Stepper",
+    "Steps",
     "StoredProblem",
-    "Task",
     "TrainState",
     "TrainingDivergedError",
     "TrainingSettings",

@@ -27,8 +27,8 @@ from tanager.training.step import StepInfo, called_loss, compiled_loss
 _TURN = (5**0.5 - 1) / 2  # of a shard, by which its first batch moves on from epoch to epoch: it never comes back
 
 
-class Task(NamedTuple):
-    """What all steps of an epoch ask of every shard."""
+class Steps(NamedTuple):
+    """What all steps of a run ask of every shard."""
 
     layout: Layout
     loss: Loss
@@ -61,10 +61,10 @@ class ShardedProblem(Problem):
     Attributes
     ----------
     sum_shards : callable
-        Gives the share of all shards in a step, for a `Task` and a `Request`.
+        Gives the share of all shards in a step, for `Steps` and a `Request`.
     """
 
-    sum_shards: Callable[[Task, Request], Share] = field(kw_only=True)
+    sum_shards: Callable[[Steps, Request], Share] = field(kw_only=True)
 
     def windows(self, noise: Noise, epoch: int) -> Iterator[tuple[Problem, NDArray[np.int64]]]:
         """The sample, of which steps read nothing."""
@@ -72,10 +72,10 @@ class ShardedProblem(Problem):
 
     def callbacks(self, state: TrainState, layout: Layout, loss: Loss) -> dict[str, Callable[..., Any]]:
         """The function by which a compiled step asks for the sums over all shards."""
-        task = Task(layout, loss, self.n_steps)
+        steps = Steps(layout, loss, self.n_steps)
 
         def sums(step: int, selected: IntArray, cells: FloatArray, weights: FloatArray, prior: FloatArray) -> StepInfo:
-            share = self.sum_shards(task, Request(state.theta.value, state.prior.value, selected, step))
+            share = self.sum_shards(steps, Request(state.theta.value, state.prior.value, selected, step))
             cells[_drawn(layout, selected)] = share.cells / share.weight
             weights[:] = share.weights / share.weight
             prior[:] = share.prior / share.weight
@@ -98,12 +98,12 @@ class ShardSums:
 
     Parameters
     ----------
-    task : Task
+    steps : Steps
     """
 
-    def __init__(self, task: Task) -> None:
-        self._task, n_classes = task, task.layout.n_classes
-        self._theta, self._prior = np.zeros(task.layout.arena_size, np.float32), np.zeros(n_classes, np.float32)
+    def __init__(self, steps: Steps) -> None:
+        self._steps, n_classes = steps, steps.layout.n_classes
+        self._theta, self._prior = np.zeros(steps.layout.arena_size, np.float32), np.zeros(n_classes, np.float32)
         self._cells = np.empty_like(self._theta)
         self._request: Request | None = None
         self._batches: dict[int, _Batch] = {}
@@ -114,21 +114,21 @@ class ShardSums:
         Rows must have been shuffled. An epoch goes through them in their order, and begins elsewhere each time.
         """
         if request is not self._request:
-            self._request, self._drawn = request, _drawn(self._task.layout, request.selected)
+            self._request, self._drawn = request, _drawn(self._steps.layout, request.selected)
             self._theta[:], self._prior[:] = request.theta, request.prior
-        rows = step_rows(len(y), request.step, self._task.n_steps)
+        rows = step_rows(len(y), request.step, self._steps.n_steps)
         if not len(rows):
             return None
         batch = self._batch(len(rows), codes.dtype, weight is not None)
         np.take(codes, rows, axis=0, out=batch.codes)
         batch.y[:] = y[rows]
         total = float(len(rows))
-        if weight is not None and batch.weight is not None:
+        if weight is not None and batch.weight is not None:  # both, or none
             batch.weight[:] = weight[rows]
             total = float(batch.weight.sum(dtype=np.float64))
-        weights, slope = np.zeros(self._task.layout.parent_sets.n_candidates), np.zeros_like(self._prior)
+        weights, slope = np.zeros(self._steps.layout.parent_sets.n_candidates), np.zeros_like(self._prior)
         sums = {"cells": self._cells, "weight": weights, "prior": slope}
-        called = called_loss(self._task.loss)
+        called = called_loss(self._steps.loss)
         info = batch.trainer.sum(rows=np.arange(len(rows)), selected=request.selected, **sums, callbacks=called)
         means = (np.array(info), self._cells[self._drawn], weights, slope)
         return Share(total, *(total * mean.astype(np.float64) for mean in means))
@@ -136,7 +136,7 @@ class ShardSums:
     def _batch(self, n_rows: int, dtype: Any, is_weighted: bool) -> _Batch:
         """Memory for so many rows."""
         if n_rows not in self._batches:
-            layout, theta, prior = self._task.layout, self._theta, self._prior
+            layout, theta, prior = self._steps.layout, self._theta, self._prior
             phi, none = np.zeros(layout.parent_sets.n_candidates), np.zeros(layout.parent_sets.n_candidates, np.int64)
             codes, y = np.zeros((n_rows, len(layout.cards)), dtype), np.zeros(n_rows, np.int64)
             weight = np.ones(n_rows, np.float32) if is_weighted else None
@@ -155,7 +155,7 @@ class ShardSums:
                 n_members=layout.n_members,
                 adam=(0.0, 0.0, 1.0),
                 is_dense=True,
-                loss=compiled_loss(self._task.loss),
+                loss=compiled_loss(self._steps.loss),
                 actions={},
                 n_threads=1,
             )
