@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.data import FrameEncoder, FrameSummary, NumericColumn, RowSample, as_frame, make_binning, summaries
-from tanager.data.summaries import hash_positions, join_frames
+from tanager.data.row_sample import hash_positions, join_frames
 from tests.strategies import SEEDS
 
 

@@ -28,7 +28,7 @@ from tanager.cli.evaluation import Score
 from tanager.cli.training_data import Columns
 from tanager.data import Piece
 from tanager.data.cleaning import ANSWER, AS_IS, DATE, NUMBER, ColumnPlan
-from tanager.data.summaries import hash_positions
+from tanager.data.row_sample import hash_positions
 from tanager.data.tidying import plan_frame, tidy_frame
 from tanager.data.written import MISSING_WORDS
 from tanager.training.progress import RowProgress

@@ -10,9 +10,10 @@ from tanager.data.frames import refuse_unread
 from tanager.data.growing import grow
 from tanager.data.labels import group_labels, unique_labels, value_labels
 from tanager.data.mdlp import BINNINGS, MDLPBinning, MixedBinning, make_binning, mdlp_column_cuts, mdlp_cuts
+from tanager.data.row_sample import RowSample
 from tanager.data.row_store import Block, RowStore
 from tanager.data.sources import FileSource, Piece, Source, SourceError
-from tanager.data.summaries import FrameSummary, RowSample
+from tanager.data.summaries import FrameSummary
 
 __all__ = [
     "BINNINGS",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.data import Block, Frame, FrameEncoder, FrameSummary, GivenValues, Piece, RowSample, SourceError
-from tanager.data.summaries import SAMPLE_ROWS
+from tanager.data.row_sample import SAMPLE_ROWS
 from tanager.estimators.inputs import read_classes, read_rows
 from tanager.estimators.knowledge import given_values, which_are_numbers
 from tanager.estimators.weights import class_weighted, read_weights

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tanager._threads import Crew
 from tanager._types import IntArray
 from tanager.data import Block, RowStore
-from tanager.data.summaries import hash_positions
+from tanager.data.row_sample import hash_positions
 from tanager.learning.context import COUNTED_SCORES, Checkpoints, Context, Rows
 from tanager.learning.parameters import Counts
 from tanager.learning.recipes import Recipe, as_parameters, as_structure
