@@ -76,7 +76,7 @@ help:  ## show this list
 
 # The library itself, with its compiled core: made anew when either may have changed.
 $(VENV)/.installed: pyproject.toml $(CORE) | $(BIN)/pip
-	@echo "Installing tanager into $(VENV) and compiling its core: one to two minutes, or about ten without a C++ compiler,"
+	@echo "Installing tanager into $(VENV) and compiling its core: one to two minutes, or about five without a C++ compiler,"
 	@echo "since one of 100 MB is then fetched from the package index."
 	@$(BIN)/python tools/install.py --editable .
 	@touch $@
