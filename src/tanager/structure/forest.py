@@ -17,6 +17,7 @@ from tanager.structure.parent_sets import NO_PARENT, ParentSets
 
 # Larger asymmetries are not rounding but a mistake of the caller.
 _SYMMETRY_TOLERANCE = 1e-8
+_BLOCK = 256  # rows and columns that are compared at a time
 
 
 def topological_order(parents: ArrayLike) -> NDArray[np.int64]:
@@ -187,23 +188,30 @@ def _check_parents(parents: ArrayLike) -> list[int]:
 
 
 def _check_weights(weights: ArrayLike) -> NDArray[np.float64]:
-    """Return a symmetric copy of ``weights`` with zeros on the diagonal."""
-    matrix = np.array(weights, dtype=np.float64)
+    """Return ``weights`` as a symmetric matrix; its diagonal is whatever it was."""
+    matrix = np.ascontiguousarray(weights, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-        raise ValueError(f"weights must be a square matrix, got shape {matrix.shape}")
+        raise ValueError(f"weights must be a square matrix, got shape {np.shape(weights)}")
+    if _is_symmetric(matrix) and np.isfinite(matrix).all():
+        return matrix
+    matrix = matrix.copy()
     np.fill_diagonal(matrix, 0.0)
     is_finite = np.isfinite(matrix)
     if not is_finite.all():
         i, j = np.argwhere(~is_finite)[0]
         raise ValueError(f"weights[{i}, {j}] is {matrix[i, j]}, but weights must be finite")
-    if (matrix == matrix.T).all():
-        return matrix
     uneven = np.argwhere(np.abs(matrix - matrix.T) > _SYMMETRY_TOLERANCE * np.abs(matrix).max())
     if uneven.size:
         i, j = uneven[0]
         sides = f"weights[{i}, {j}] is {matrix[i, j]} and weights[{j}, {i}] is {matrix[j, i]}"
         raise ValueError(f"weights must be symmetric, but {sides}")
     return np.maximum(matrix, matrix.T)
+
+
+def _is_symmetric(matrix: NDArray[np.float64]) -> bool:
+    """Compare a matrix with its transpose, block by block, so that both stay in the cache."""
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(matrix), _BLOCK)]
+    return all(np.array_equal(matrix[a, b], matrix[b, a].T) for k, a in enumerate(blocks) for b in blocks[k:])
 
 
 def maximum_arborescence(parent_sets: ParentSets, scores: ArrayLike) -> NDArray[np.int64]:
