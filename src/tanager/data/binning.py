@@ -143,11 +143,12 @@ def fine_cuts(
     light_below = np.cumsum(np.where(is_heavy, 0.0, weight))
     targets = np.arange(1, half) * light_below[-1] / half
     heavy = np.flatnonzero(is_heavy)
-    even = 2 * np.linspace(distinct[0] / 2, distinct[-1] / 2, half + 1)[1:-1]  # halved: a range may be beyond floats
-    gaps = np.concatenate(
-        [np.searchsorted(light_below, targets), heavy - 1, heavy, np.searchsorted(distinct, even) - 1]
-    )
-    gaps = np.unique(gaps[(gaps >= 0) & (gaps < n_gaps)])
+    low, high = distinct[0] / 2, distinct[-1] / 2  # halved: a range may be beyond floats
+    even = 2 * (low + np.arange(1, half) * ((high - low) / half))
+    is_cut = np.zeros(n_gaps + 2, bool)  # with room for those before the first and behind the last value
+    for gaps in (light_below.searchsorted(targets), heavy - 1, heavy, distinct.searchsorted(even) - 1):
+        is_cut[gaps + 1] = True
+    gaps = np.flatnonzero(is_cut[1:-1])
     return midpoints(distinct[gaps], distinct[gaps + 1])
 
 

@@ -117,7 +117,7 @@ class _Search:
     @property
     def has_pairs(self) -> bool:
         """Whether there is a pair in any fold."""
-        return any(map(pairs_of, self.layouts))
+        return any((each.parent_sets.parents >= 0).any() for layouts in self.layouts for each in layouts)
 
     def best_main(self) -> float:
         """Strength for main effects alone."""

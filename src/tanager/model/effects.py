@@ -250,7 +250,8 @@ class Effects:
         residual[np.arange(len(self._y)), self._y] -= 1.0
         residual *= self._weight[:, None]
         n_features = len(self.groups.cards)
-        columns, cards = self._columns[n_features:], self._cards[n_features:]
+        columns = self._columns[n_features:]
+        cards = columns.max(axis=1, initial=0).astype(np.int64) + 1  # without the unknown value where no row has it
         gains = np.zeros((n_features, n_features))
         arrays = (np.ascontiguousarray(each[:, used], np.float32) for each in (residual, curvature))
         ranges = crew.split_by_cost(np.arange(n_features) + 1.0)
