@@ -70,7 +70,7 @@ _HELD_OUT = 10  # one in so many rows is held out to tell when to stop
 _FEWEST_STEPS, _MOST_STEPS, _STEPS_PER_ROOT = 300, 2000, 50
 
 _WATCHED_SHARE = 0.25  # of the epochs, after which a watch is called
-_ROUGH_SHARE = 0.25  # of the epochs, where what is learned is only looked at: gains of edges on letter correlate by 0.96
+_ROUGH_SHARE = 0.25  # of the epochs, where a network is only looked at: gains of edges on letter correlate by 0.96
 
 
 class Fitted(NamedTuple):
