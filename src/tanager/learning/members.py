@@ -6,6 +6,7 @@ share no pair of features. They are learned one by one, or together on the loss 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
@@ -32,9 +33,9 @@ from tanager.model import PAIR_SCORES, Layout, ParentDistribution
 from tanager.structure import EdgeRules, ParentSets, maximum_arborescence
 from tanager.structure.covering import covering_paths, disjoint_trees
 
-# Numbers of members, chosen on the data sets of docs/defaults.md: enough for all pairs of features where these are few.
-_MOST_MEMBERS, _FEWEST_MEMBERS = 30, 4
-_MOST_CPTS = 700
+# Numbers of members, chosen on the data sets of docs/defaults.md: enough for all pairs of features where these are few,
+# otherwise so many as long as they do not have more CPTs.
+_MEMBERS_AND_CPTS = ((30, 700), (12, 3_000), (4, sys.maxsize))
 _LARGEST_SEED = np.iinfo(np.int32).max
 
 
@@ -304,12 +305,12 @@ class EnsembleRecipe(Options):
         return self.set_params(parameters=context.sized(as_parameters(self.parameters)))
 
 
-_JOINT_MARGIN: dict[str, Any] = {"learning_rate": 0.3, "parent_dropout": 0.2, "smoothness": 0.01}
+_JOINT_MARGIN: dict[str, Any] = {"learning_rate": 0.3, "learning_rate_decay": 0.03, "parent_dropout": 0.2}
 
 TREE_PARAMETERS: Mapping[str, Any] = {
     "penalised": PenalisedLikelihood(),
-    "margin": GradientDescent(Hybrid(lam=100.0, gamma=10.0, eta=1.0), **_JOINT_MARGIN),
-    "wide margin": GradientDescent(Hybrid(lam=100.0, gamma=30.0, eta=1.0), **_JOINT_MARGIN),
+    "margin": GradientDescent(Hybrid(lam=100.0, gamma=10.0, eta=1.0), smoothness=0.01, **_JOINT_MARGIN),
+    "wide margin": GradientDescent(Hybrid(lam=100.0, gamma=30.0, eta=1.0), smoothness=0.03, **_JOINT_MARGIN),
 }
 """Parameters that are tried for given members; docs/defaults.md has what each is for."""
 
@@ -355,10 +356,10 @@ def default_members(n_features: int) -> int:
 
     Examples
     --------
-    >>> default_members(16), default_members(256)
-    (8, 4)
+    >>> default_members(16), default_members(256), default_members(2000)
+    (8, 11, 4)
     """
-    wanted = max(_FEWEST_MEMBERS, min(_MOST_MEMBERS, _MOST_CPTS // n_features))
+    wanted = max(min(n_members, most_cpts // n_features) for n_members, most_cpts in _MEMBERS_AND_CPTS)
     return max(1, min((n_features + 1) // 2, wanted))
 
 

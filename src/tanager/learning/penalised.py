@@ -41,6 +41,7 @@ from tanager.training import History, ParentPath
 _STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 _N_PARTS = 3
 _MANY_ROWS = 10_000  # with more of them one part is held out: strengths that suit fewer rows are too strong for all
+_ENOUGH_ROWS, _MANY_CELLS = 5_000, 1_000_000  # one part is enough, too, where columns are many, and a fit takes long
 _FIRST = 3.0  # the strength that is tried first
 _FLAT = 0.01  # share of the loss that stronger penalties must save, or weaker ones are tried, too
 _LEAST = 1e-4  # nats a row that another strength must save for the search to go on
@@ -314,7 +315,9 @@ class PenalisedLikelihood(ParameterOptions):
 def _make_folds(context: Context, seed: int) -> list[_Fold]:
     if context.validation is not None:
         return [_Fold(context, context.validation.merged())]
-    parts = hold_out(context.rows, seed, _N_PARTS if context.rows.n_counted <= _MANY_ROWS else None)
+    n_rows = context.rows.n_counted
+    has_one = n_rows > _MANY_ROWS or (n_rows > _ENOUGH_ROWS and n_rows * context.n_features > _MANY_CELLS)
+    parts = hold_out(context.rows, seed, None if has_one else _N_PARTS)
     rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
     return [_Fold(context.part(kept), held.merged()) for kept, held in rows]
 

@@ -192,7 +192,11 @@ PRESETS: Mapping[str, Recipe] = {
     "margin": Recipe(
         _FREE,
         GradientDescent(
-            Hybrid(lam=30.0, gamma=20.0), parent_dropout=0.2, structure_learning_rate=0.03, smoothness=0.03
+            Hybrid(lam=30.0, gamma=20.0),
+            learning_rate_decay=0.03,
+            parent_dropout=0.2,
+            structure_learning_rate=0.03,
+            smoothness=0.03,
         ),
     ),
 }
