@@ -128,8 +128,8 @@ class DisjointTrees(Options):
     Parameters
     ----------
     n_members : int or "auto", default="auto"
-        "auto" is (D + 1) // 2, which hold all pairs of features or nearly all, but at most 30 and no more than 700 CPTs
-        (at least 4 members).
+        "auto" is (D + 1) // 2, which hold all pairs of features or nearly all. Where D is large, up to 30 members have
+        at most 700 CPTs together, up to 12 at most 3,000, and 4 any number.
     score : {"information", "explaining-away", "conditional", "margin", "residual"}, default="information"
         Which pairs come first, as in `tanager.learning.ChowLiu`.
     """
