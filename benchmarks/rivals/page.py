@@ -25,7 +25,7 @@ Classifiers with their defaults. Data sets: {n_tables}. Written by `python -m be
 the folder with the data). Results with tuned options are in [beyond-results.md](beyond-results.md), times of single
 operations in [benchmarks.md](benchmarks.md). The defaults of `TANClassifier` and `TANEnsembleClassifier` were developed
 on training rows of the tables of KEEL, from australian on, and of wine, breast_cancer, digits, car, krkopt, waveform,
-satimage, letter and adult ([defaults.md](defaults.md)): these prove little for other data sets."""
+satimage, letter, adult, usps and mnist ([defaults.md](defaults.md)): these prove little for other data sets."""
 
 _PROTOCOL = f"""\
 ## How it was measured
