@@ -325,7 +325,7 @@ def test_any_number_of_threads_gives_the_same_bits(n_classes):
 
 
 @given(
-    st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(1, 4), st.integers(0, 40), SEEDS,
+    st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(1, 9), st.integers(0, 40), SEEDS,
     st.sampled_from(CODE_TYPES),
 )  # fmt: skip
 @settings(max_examples=50)

@@ -679,6 +679,18 @@ def test_a_signal_ends_a_fit_between_two_steps(make):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("many_rows", "enough_rows", "many_cells", "n_folds"),
+    [(300, 300, 0, 3), (299, 300, 900, 1), (300, 299, 900, 3), (300, 299, 899, 1)],
+)
+def test_one_part_is_held_out_where_rows_or_columns_are_many(monkeypatch, many_rows, enough_rows, many_cells, n_folds):
+    limits = {"_MANY_ROWS": many_rows, "_ENOUGH_ROWS": enough_rows, "_MANY_CELLS": many_cells}
+    for name, value in limits.items():
+        monkeypatch.setattr(penalised_module, name, value)
+    monkeypatch.setattr("tanager.learning.context._FEW_ROWS", 300)
+    assert len(penalised_module._make_folds(make_context(n_rows=300), 0)) == n_folds
+
+
 def test_strengths_for_many_classes_are_near_those_that_all_of_them_ask_for(monkeypatch):
     """With 300 classes of 6 rows each; without copies of classes penalties would be chosen that are much weaker."""
     rng = np.random.default_rng(0)

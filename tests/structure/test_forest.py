@@ -207,6 +207,13 @@ class TestMaximumSpanningTree:
         with pytest.raises(ValueError, match=message):
             maximum_spanning_tree([[0, 1], [2, 0]])
 
+    @pytest.mark.parametrize(("i", "j"), [(0, 1), (3, 290), (260, 299), (298, 299)])
+    def test_not_symmetric_in_one_place_of_many(self, i: int, j: int) -> None:
+        weights = np.ones((300, 300))
+        weights[j, i] = 2.0
+        with pytest.raises(ValueError, match=rf"but weights\[{i}, {j}\] is 1.0 and weights\[{j}, {i}\] is 2.0"):
+            maximum_spanning_tree(weights)
+
     @pytest.mark.parametrize("root", [-1, 2])
     def test_root_out_of_range(self, root: int) -> None:
         with pytest.raises(ValueError, match=f"root={root} is not a feature; features are numbered 0 to 1"):
