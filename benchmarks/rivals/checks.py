@@ -155,7 +155,7 @@ def check_in_pairs(outcomes: Outcomes, own: str, rival: str) -> str:
         f"**{name} against {METHODS[rival].title}**: of {len(pairs)} data sets that both have finished, the error is "
         f"lower on {lower.count(-1)}, equal on {lower.count(0)} and higher on {lower.count(1)}; the log-loss is lower "
         f"on {log_losses.count(-1)} and higher on {log_losses.count(1)}. In the geometric mean {METHODS[rival].title} "
-        f"takes {times:.2g} times as long to fit."
+        f"takes {times:.3g} times as long to fit."
     )
 
 
