@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tanager import TANClassifier
+from tanager import Companion, DisjointTrees, GradientDescent, TANClassifier, TANEnsembleClassifier
 
 NAMES = ["age", "height", "town", "pets", "weight"]
 PARENTS = [-1, 0, 1, 2, 2]
@@ -32,3 +32,10 @@ def fine_classifier(parents=PARENTS, **options):
     groups = clf.network_.layout.groups
     assert (groups.cards < clf.network_.cards).tolist() == [True, True, True, False, True]
     return clf, frame
+
+
+def with_companion(**options):
+    """Trees of smooth effects with a companion that was trained for a margin."""
+    companion = Companion(DisjointTrees(2), GradientDescent(epochs=5))
+    members = DisjointTrees(2, "residual")
+    return TANEnsembleClassifier(members, "penalised", companion=companion, random_state=0, **options).fit(*people())

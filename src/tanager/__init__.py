@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AllPredecessors,
         AnnealedSearch,
         ChowLiu,
+        Companion,
         Counts,
         CoveringPaths,
         DisjointTrees,
@@ -48,8 +49,8 @@ _HOMES = {
     ),
     **dict.fromkeys(
         [
-            *("AllPredecessors", "AnnealedSearch", "ChowLiu", "Counts", "CoveringPaths", "DisjointTrees", "Free"),
-            *("GradientDescent", "GreedySearch", "IndependentSearches", "KDependence", "MarginScore"),
+            *("AllPredecessors", "AnnealedSearch", "ChowLiu", "Companion", "Counts", "CoveringPaths", "DisjointTrees"),
+            *("Free", "GradientDescent", "GreedySearch", "IndependentSearches", "KDependence", "MarginScore"),
             *("NaiveBayesStart", "Nearest", "NoParents", "PenalisedLikelihood", "Pseudo", "RandomTree"),
             *("SampledStructures", "Screened", "SetLine", "SetParent", "Subset"),
         ],
@@ -65,6 +66,7 @@ __all__ = [
     "AllPredecessors",
     "AnnealedSearch",
     "ChowLiu",
+    "Companion",
     "ConditionalLikelihood",
     "Counts",
     "CoveringPaths",

@@ -144,6 +144,7 @@ def test_flat_names():
         # Ensembles.
         ("members.score=margin", {}, "requires --ensemble N"),
         ("combine=log", {}, "requires --ensemble N"),
+        ("companion=null", {}, "requires --ensemble N"),
         ("members.n_members=2", {"n_members": 3}, "use --ensemble N instead"),
         ("structure.max_parents=2", {"n_members": 3}, "use members.structure.max_parents with --ensemble"),
         (

@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import tanager
 from tanager import (
+    Companion,
     Counts,
     DisjointTrees,
     Free,
@@ -141,6 +142,8 @@ def test_options_of_all_kinds(iris, tmp_path, options):
 
 def estimator_with(value):
     """An estimator that learns with an option value, wherever it belongs."""
+    if isinstance(value, Companion):
+        return TANEnsembleClassifier("trees", QUICK, companion=value, random_state=0)
     if isinstance(value, Members):
         return TANEnsembleClassifier(value, QUICK, random_state=0)
     if isinstance(value, Structure):

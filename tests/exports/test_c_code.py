@@ -18,7 +18,7 @@ from tanager import CoveringPaths, GradientDescent, IndependentSearches, TANClas
 from tanager.data import as_frame
 from tanager.exports.c_code import to_c
 from tanager.exports.integers import bit_width_curve, quantise
-from tests.fine_bins import PARENTS, fine_classifier, people
+from tests.fine_bins import PARENTS, fine_classifier, people, with_companion
 from tests.strategies import models
 
 GCC = shutil.which("gcc")
@@ -187,7 +187,7 @@ def fine():
 
 
 @needs_gcc
-@pytest.mark.parametrize("kind", ["tree", "no parents", "ensemble"])
+@pytest.mark.parametrize("kind", ["tree", "no parents", "ensemble", "companion"])
 @pytest.mark.parametrize("bits", [4, 8, 16])
 def test_grouped_values_same_as_the_twin(tmp_path, fine, kind, bits):
     clf, frame = fine
@@ -196,6 +196,8 @@ def test_grouped_values_same_as_the_twin(tmp_path, fine, kind, bits):
     if kind == "ensemble":
         clf = TANEnsembleClassifier(CoveringPaths(2), "penalised", random_state=0).fit(*people())
         assert len(clf.estimators_) == 2
+    if kind == "companion":
+        clf = with_companion()
     codes = np.concatenate([clf.encoder_.encode(as_frame(frame)), codes_with_holes(clf, 2000, share=0.3)])
     classes, scores = run_codes(tmp_path, clf, codes, bits=bits)
     integer = quantise(clf, bits)

@@ -27,7 +27,7 @@ from tests.exports.classifiers import (
     with_unknown_cells,
     with_unknown_codes,
 )
-from tests.fine_bins import fine_classifier
+from tests.fine_bins import fine_classifier, people, with_companion
 from tests.strategies import models
 
 NODE = shutil.which("node")
@@ -102,6 +102,12 @@ def test_jointly_trained_trees(tmp_path):
     X, y = load_iris(return_X_y=True, as_frame=True)
     clf = TANEnsembleClassifier(DisjointTrees(n_members=2), GradientDescent(epochs=5), random_state=0).fit(X, y)
     assert_equal_probabilities(clf, X, tmp_path)
+
+
+def test_trees_with_a_companion(tmp_path):
+    clf, (X, _) = with_companion(), people()
+    assert_equal_probabilities(clf, X[:100], tmp_path)
+    assert_equal_probabilities(clf, X[:100].where(np.random.default_rng(0).random(X[:100].shape) > 0.3), tmp_path)
 
 
 def test_two_parents(tmp_path):

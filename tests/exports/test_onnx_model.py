@@ -20,7 +20,7 @@ from tests.exports.classifiers import (
     with_unknown_cells,
     with_unknown_codes,
 )
-from tests.fine_bins import fine_classifier, people
+from tests.fine_bins import fine_classifier, people, with_companion
 from tests.strategies import models
 
 CLOSE = 1e-6
@@ -152,11 +152,13 @@ def test_ensembles(combine):
     assert_equal(run(model, knocked_out(X, 0.1)), clf, knocked_out(X, 0.1))
 
 
-@pytest.mark.parametrize("is_ensemble", [False, True])
-def test_grouped_values(is_ensemble):
+@pytest.mark.parametrize("kind", ["tree", "ensemble", "companion"])
+def test_grouped_values(kind):
     clf, frame = fine_classifier()
-    if is_ensemble:
+    if kind == "ensemble":
         clf = TANEnsembleClassifier(CoveringPaths(2), "penalised", random_state=0).fit(*people())
+    if kind == "companion":
+        clf = with_companion()
     model = to_onnx(clf)
     frame = frame[:300]
     assert_equal(run(model, *cells(frame)), clf, frame)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from tanager import CoveringPaths, GradientDescent, IndependentSearches, Subset, TANClassifier, TANEnsembleClassifier
 from tanager.exports import export, to_sql
 from tests.exports.classifiers import cyclic_classifier, iris_classifier, mixed_classifier, with_unknown_cells
-from tests.fine_bins import fine_classifier, people
+from tests.fine_bins import fine_classifier, people, with_companion
 
 CLOSE = 1e-6
 ENGINES = ["duckdb", "sqlite"]
@@ -129,11 +129,13 @@ def test_ensembles(engine, combine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("is_ensemble", [False, True])
-def test_grouped_values(engine, is_ensemble):
+@pytest.mark.parametrize("kind", ["tree", "ensemble", "companion"])
+def test_grouped_values(engine, kind):
     clf, frame = fine_classifier()
-    if is_ensemble:
+    if kind == "ensemble":
         clf = TANEnsembleClassifier(CoveringPaths(2), "penalised", random_state=0).fit(*people())
+    if kind == "companion":
+        clf = with_companion()
     frame = frame[:100]
     assert_equal(engine, clf, frame)
     unknown = frame.assign(town=["town 1", "elsewhere"] * 50, weight=np.resize([np.nan, 20.0, 9000.0], 100))

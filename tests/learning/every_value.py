@@ -6,6 +6,7 @@ from tanager.learning import (
     AllPredecessors,
     AnnealedSearch,
     ChowLiu,
+    Companion,
     ConditionalScore,
     Counts,
     CoveringPaths,
@@ -90,6 +91,7 @@ EVERY_VALUE = [
     SampledStructures("free", 2),
     DisjointTrees(2, "conditional"),
     CoveringPaths(2),
+    Companion(DisjointTrees(2), GradientDescent(epochs=3), 0.7, 0.2),
     SetLine("x", "yes", {"red": 0.3}, {"y": 2}, "description"),
     SetParent("x", "y"),
 ]

@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tanager import GradientDescent, TANClassifier, TANEnsembleClassifier
 from tanager.learning import NO_CHOICE, Choice, Context, Recipe, Rows, calibrated, choose, hold_out
-from tanager.learning.choosing import try_recipes
+from tanager.learning.choosing import _judge, best_weights, combined, try_recipes
 from tanager.structure import ParentSets
 
 RECIPES = {name: name for name in ("a", "b", "c")}
@@ -272,3 +274,82 @@ def test_what_is_not_a_forest_is_not_calibrated(candidates):
     assert calibrated(networks, Choice("a", (), 2.5), "auto") == (networks, 1.0)
     with pytest.raises(ValueError, match="requires a forest"):
         calibrated(networks, Choice("a", (), 2.5), True)
+
+
+# Sums of two recipes.
+
+
+def witness(y, seed, strength=1.0):
+    """Log-joints of a noisy witness of two classes."""
+    noise = np.random.default_rng(seed).normal(size=len(y))
+    return strength * (2 * y - 1 + noise)[:, None] * np.array([-1.0, 1.0])
+
+
+def trial_of(name, scores, y, weight=None):
+    weight = np.ones(len(y)) if weight is None else weight
+    return _judge(name, scores, y, weight)
+
+
+def test_two_witnesses_count_by_what_they_know():
+    y = np.random.default_rng(0).integers(0, 2, 5000)
+    first, second = trial_of("a", witness(y, 1), y), trial_of("b", witness(y, 2, strength=4.0), y)
+    found = combined(first, second, y)
+    assert found.name == "a and b"
+    assert found.made_of[:2] == ("a", "b")
+    assert found.made_of.weights == pytest.approx((1.0, 0.25), rel=0.15)
+    assert found.log_loss < 0.9 * min(first.log_loss, second.log_loss)
+    assert found.error < min(first.error, second.error)
+    assert found.temperature == 1.0
+
+
+@given(st.integers(0, 1000), st.integers(2, 4))
+def test_weights_are_the_best_of_a_grid(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    y, weight = rng.integers(0, n_classes, 60), rng.uniform(0.1, 2.0, 60)
+    scores = tuple(rng.normal(size=(60, n_classes)) + np.eye(n_classes)[y] * rng.uniform(0, 2) for _ in range(2))
+
+    def loss(a, b):
+        odds = a * scores[0] + b * scores[1]
+        return np.average(np.logaddexp.reduce(odds, axis=1) - odds[np.arange(60), y], weights=weight)
+
+    best = loss(*best_weights(scores, y, weight))
+    grid = np.linspace(0, 2, 9)
+    assert best <= min(loss(a, b) for a in grid for b in grid) + 1e-6
+
+
+def test_what_adds_nothing_is_not_combined():
+    y = np.random.default_rng(0).integers(0, 2, 2000)
+    first = trial_of("a", witness(y, 1), y)
+    assert combined(first, trial_of("b", np.random.default_rng(1).normal(size=(2000, 2)), y), y) is None
+    assert combined(first, trial_of("b", 3 * first.scores, y), y) is None
+
+
+def test_what_ended_early_or_has_few_errors_is_not_combined():
+    y = np.random.default_rng(0).integers(0, 2, 2000)
+    first, second = (trial_of(name, witness(y, seed), y) for seed, name in enumerate("ab"))
+    assert combined(first, second, y) is not None
+    assert combined(first, second._replace(scores=None), y) is None
+    assert combined(first._replace(error=14 / 2000), second, y) is None
+
+
+def test_a_sum_is_chosen_only_where_that_is_allowed():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 3000)
+    codes = rng.integers(0, 2, (3000, 4))
+    codes[:, :2] = np.where(rng.random((3000, 2)) < 0.75, y[:, None], 1 - y[:, None])
+    parts = parts_of_known_class(make_rows(codes.astype(np.uint8), y))
+
+    def learn(recipe, context):
+        return lambda codes: np.stack([1 - codes[:, recipe], codes[:, recipe]], axis=1).astype(float)
+
+    names = {"a": 0, "b": 1, "c": 2}
+    alone, free = (
+        choose(names, learn, lambda _: parts, calibrate="auto", may_combine=may_combine)
+        for may_combine in (False, True)
+    )
+    assert alone.made_of is None
+    assert [trial.name for trial in alone.trials] == ["a", "b", "c"]
+    assert free.name == "a and b"
+    assert free.made_of.first == "a"
+    assert [trial.name for trial in free.trials] == ["a", "b", "c", "a and b"]
+    assert free.temperature == 1.0

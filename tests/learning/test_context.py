@@ -141,7 +141,7 @@ def test_an_ensemble_of_presets_counts_once_for_each_set_of_rows(counted, merged
     monkeypatch.setattr(members_module, "ENSEMBLE_PRESETS", short)
     clf = TANEnsembleClassifier(training=training, n_jobs=n_jobs, random_state=0)
     clf.fit(*shifted_rows(3000))
-    assert clf.choice_["tried"] == list(ENSEMBLE_PRESETS)
+    assert clf.choice_["tried"][:3] == ["trees", "margin", "wide margin"]
     is_trained = isinstance(clf.options_["parameters"], GradientDescent)
     assert is_trained == (training == "separate")
     # Trees that are learned together have a strength in common, which is chosen on three folds. Recipes are tried on

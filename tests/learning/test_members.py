@@ -243,11 +243,13 @@ def test_what_the_presets_are():
     assert TREE_PARAMETERS["penalised"] == PenalisedLikelihood()
     assert TREE_PARAMETERS["margin"].loss == Hybrid(100.0, 10.0, 1.0)
     assert TREE_PARAMETERS["wide margin"].loss == Hybrid(100.0, 30.0, 1.0)
-    assert list(ENSEMBLE_PRESETS) == ["trees", "margin", "wide margin"]
+    assert list(ENSEMBLE_PRESETS) == ["trees", "margin", "wide margin", "smooth margin"]
     assert ENSEMBLE_PRESETS["trees"].members == DisjointTrees(3, "residual")
     assert ENSEMBLE_PRESETS["trees"].parameters == PenalisedLikelihood()
     for name in ("margin", "wide margin"):
         assert ENSEMBLE_PRESETS[name] == EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS[name], is_joint=True)
+    smooth = TREE_PARAMETERS["margin"].set_params(smoothness=0.03)
+    assert ENSEMBLE_PRESETS["smooth margin"] == EnsembleRecipe(DisjointTrees(5), smooth, is_joint=True)
 
 
 @pytest.mark.parametrize("members", ["trees", "cover", DisjointTrees(3), CoveringPaths(3)])

@@ -433,7 +433,7 @@ def test_a_choice_of_recipes_can_be_changed_without_changing_the_presets():
         == [
             ["tree", "margin"],
             ["penalised", "margin", "wide margin"],
-            ["trees", "margin", "wide margin"],
+            ["trees", "margin", "wide margin", "smooth margin"],
         ]
     )
 

@@ -38,7 +38,7 @@ _RENAMED = {
     "screening": "structure.candidates.score",
     "free": "structure.forest",
 }
-_ENSEMBLE_ONLY = ("members", "training", "combine")
+_ENSEMBLE_ONLY = ("members", "training", "companion", "combine")
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, Any]:

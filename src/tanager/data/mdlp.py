@@ -210,16 +210,29 @@ class MixedBinning:
         return quantile_cuts(values, sample_weight, min(_QUANTILES, most))
 
 
+def _both(one: Binning, other: Binning) -> Binning:
+    """The cuts of two ways together."""
+
+    def cut(columns: Sequence[NDArray[Any]], sample_weight: NDArray[np.float64] | None) -> list[NDArray[np.float64]]:
+        found = zip(one(columns, sample_weight), other(columns, sample_weight), strict=True)
+        return [np.union1d(*cuts) for cuts in found]
+
+    return cut
+
+
 def make_binning(
     name: str, labels: NDArray[Any], max_bins: int | None, n_threads: int = 1, n_rows: float | None = None
 ) -> Binning:
     """The way of cutting numeric columns that a word of `BINNINGS` stands for, given the classes of the rows.
 
-    ``n_rows`` is given where values that are cut stand for more rows than there are.
+    "both" has the cuts of "fine" and those of "auto", or the former alone where ``max_bins`` limits them. ``n_rows`` is
+    given where values that are cut stand for more rows than there are.
     """
     if name in ("quantile", "none"):
         return QuantileBinning(_QUANTILE_BINS if max_bins is None else max_bins)
-    if name == "fine":
+    if name == "both" and max_bins is None:
+        return _both(*(make_binning(each, labels, max_bins, n_threads, n_rows) for each in ("fine", "auto")))
+    if name in ("fine", "both"):
         return FineBinning(_FINE_BINS, n_rows, _FINE_VALUES) if max_bins is None else FineBinning(max_bins, n_rows)
     mdlp = MDLPBinning(labels, max_bins=max_bins, n_threads=n_threads)
     return MixedBinning(mdlp) if name == "auto" else mdlp

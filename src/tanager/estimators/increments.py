@@ -169,7 +169,7 @@ class IncrementsMixin:
         if encoder is None:
             unweighted = scratch.set_params(class_weight=None)
             data = TrainingData(unweighted, X, y, sample_weight, n_threads)
-            first = data.encoded(is_fine=False)
+            first = data.encoded("auto")
             y_codes = _renumber(first.classes, classes)[first.rows.y]
             rows = first.rows._replace(y=y_codes, n_classes=len(classes))
             return Piece(
@@ -186,7 +186,7 @@ class IncrementsMixin:
         labels, numbers = read_classes(y, frame.n_rows)
         weight, is_used = read_weights(sample_weight, frame.n_rows)
         used = np.arange(frame.n_rows)[is_used]
-        encoder, maps = grow(encoder, frame, self.missing, most_categories(self, is_fine=False), used)
+        encoder, maps = grow(encoder, frame, self.missing, most_categories(self, "auto"), used)
         given = given_values(self, frame)
         is_number = which_are_numbers(self, frame, given) if before is None else before.is_number
         rows = Rows(

@@ -130,18 +130,18 @@ class TrainingData:
         """What the user says about values of columns."""
         return self._given
 
-    def encoded(self, *, is_fine: bool) -> Encoded:
-        """Learn bins and categories and encode the rows; ``is_fine`` says how numbers are cut by default."""
-        binning = binning_of(self._estimator, is_fine=is_fine)
+    def encoded(self, bins: str) -> Encoded:
+        """Learn bins and categories and encode the rows; ``bins`` says how numbers are cut by default."""
+        binning = binning_of(self._estimator, bins)
         if binning not in self._encoded:
             self._encoded[binning] = self._encode(binning)
         return self._encoded[binning]
 
-    def context(self, *, is_fine: bool) -> Context:
+    def context(self, bins: str) -> Context:
         """The encoded rows with what recipes ask of them; always the same for the same bins."""
-        binning = binning_of(self._estimator, is_fine=is_fine)
+        binning = binning_of(self._estimator, bins)
         if binning not in self._contexts:
-            encoded = self.encoded(is_fine=is_fine)
+            encoded = self.encoded(bins)
             self._contexts[binning] = Context(
                 encoded.rows,
                 self._n_threads,
@@ -152,9 +152,9 @@ class TrainingData:
             )
         return self._contexts[binning]
 
-    def trial_context(self, *, is_fine: bool) -> Context:
+    def trial_context(self, bins: str) -> Context:
         """The same for what is tried before the last fit, which has half of the time and no call-back."""
-        return self.context(is_fine=is_fine).with_options(limits=self._trials)
+        return self.context(bins).with_options(limits=self._trials)
 
     @property
     def has_validation(self) -> bool:
@@ -165,15 +165,15 @@ class TrainingData:
         """Whether the time for trials is over; a note then says what was left out."""
         return self._trials.is_over(what)
 
-    def parts(self, seed: int, *, is_fine: bool) -> list[tuple[Context, Rows]]:
+    def parts(self, seed: int, bins: str) -> list[tuple[Context, Rows]]:
         """Rows to learn from and rows to judge by; bins and categories are those of the former alone.
 
         There are none if there are fewer than two rows. Validation rows, if there are some, are those to judge by.
         """
         if self.has_validation:
-            context = self.trial_context(is_fine=is_fine)
+            context = self.trial_context(bins)
             return [(context, cast(Rows, context.validation))]
-        binning, rows = binning_of(self._estimator, is_fine=is_fine), self.encoded(is_fine=is_fine).rows
+        binning, rows = binning_of(self._estimator, bins), self.encoded(bins).rows
         if rows.n_counted < 2:
             return []
         if self._splits is None:
@@ -189,7 +189,7 @@ class TrainingData:
         try:
             encoder = self._fit_encoder(binning, of_kept, keeps_contents=False)
         except ValueError:  # a column has no value in these rows; that of all rows has some
-            encoder = self.encoded(is_fine=binning == "fine").encoder
+            encoder = self.encoded(binning).encoder
         codes = encoder.encode(self._frame, n_threads=self._n_threads)[self._is_used]
         own = rows._replace(
             codes=codes, cards=encoder.cards.astype(np.int64), n_ordered=encoder.n_ordered(self._is_number)
@@ -239,7 +239,7 @@ class TrainingData:
             return cast(FrameEncoder, estimator.binning)
         is_categorical = np.ones_like(self._is_number) if binning == "none" else ~self._is_number
         cut = make_binning(binning, self._numbers, estimator.max_bins, self._n_threads)
-        most = most_categories(estimator, is_fine=binning == "fine")
+        most = most_categories(estimator, binning)
         return FrameEncoder.fit(
             self._frame,
             is_categorical,
@@ -278,18 +278,18 @@ def known_beforehand(estimator: Any, frame: Frame, given: GivenValues, n_classes
     return {"rules": edge_rules(estimator, frame), "directions": directions}
 
 
-def binning_of(estimator: Any, *, is_fine: bool) -> str:
-    """How numbers are cut, in a word, by the options of an estimator."""
+def binning_of(estimator: Any, bins: str) -> str:
+    """How numbers are cut, in a word: by the options of an estimator or, where these leave it open, by ``bins``."""
     if isinstance(estimator.binning, FrameEncoder):
         return GIVEN
     binning = "auto" if isinstance(estimator.binning, Mapping) else str(estimator.binning)
-    return "fine" if binning == "auto" and is_fine else binning
+    return bins if binning == "auto" else binning
 
 
-def most_categories(estimator: Any, *, is_fine: bool) -> int | None:
-    """Largest number of values of a category, by the options of an estimator."""
+def most_categories(estimator: Any, binning: str) -> int | None:
+    """Largest number of values of a category, by the options of an estimator and how it cuts numbers."""
     if isinstance(estimator.max_categories, str):
-        return _FINE_CATEGORIES if is_fine else _COARSE_CATEGORIES
+        return _FINE_CATEGORIES if binning in ("fine", "both") else _COARSE_CATEGORIES
     most: int | None = estimator.max_categories
     return most
 

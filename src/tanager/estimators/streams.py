@@ -44,7 +44,7 @@ from tanager.estimators.inputs import (
 )
 from tanager.estimators.pieces import Overview, Read, check_size, encode_piece, named, read_piece
 from tanager.estimators.weights import class_factors, class_weighted
-from tanager.learning import Context, Limits, Rows, hold_out
+from tanager.learning import Context, Limits, Part, Rows, hold_out
 from tanager.learning.context import Population
 from tanager.learning.populations import StoredRows, Watch
 from tanager.training.progress import RowProgress
@@ -77,15 +77,16 @@ class StreamData:
         self._known = known_beforehand(estimator, self._frame, self._given, len(self._classes))
         self._contexts: dict[str, Context] = {}
         self._encoders: dict[str, FrameEncoder] = {}
+        self._splits: list[tuple[Part, Part]] | None = None
 
     def close(self) -> None:
         """Remove a temporary folder."""
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def encoded(self, *, is_fine: bool) -> Encoded:
+    def encoded(self, bins: str) -> Encoded:
         """The sample as codes, and what was learned from all rows to encode it."""
-        binning = binning_of(self._estimator, is_fine=is_fine)
+        binning = binning_of(self._estimator, bins)
         rows = self._context(binning).rows
         names = getattr(self._scratch, "feature_names_in_", None)
         target = name_target(None, self._frame.names)
@@ -97,27 +98,28 @@ class StreamData:
         take = take_fingerprint if self._has_all_rows else None
         return Encoded(rows, self._weight, self._factors, self._classes, encoder, names, target, take)
 
-    def context(self, *, is_fine: bool) -> Context:
+    def context(self, bins: str) -> Context:
         """The sample, with all rows behind it; always the same for the same bins."""
-        return self._context(binning_of(self._estimator, is_fine=is_fine))
+        return self._context(binning_of(self._estimator, bins))
 
-    def trial_context(self, *, is_fine: bool) -> Context:
+    def trial_context(self, bins: str) -> Context:
         """The same for what is tried before the last fit, which has half of the time and no call-back."""
-        return self.context(is_fine=is_fine).with_options(limits=self._trials)
+        return self.context(bins).with_options(limits=self._trials)
 
     def is_over(self, what: str) -> bool:
         """Whether the time for trials is over; a note then says what was left out."""
         return self._trials.is_over(what)
 
-    def parts(self, seed: int, *, is_fine: bool) -> list[tuple[Context, Rows]]:
+    def parts(self, seed: int, bins: str) -> list[tuple[Context, Rows]]:
         """Rows of the sample to learn from and to judge by; bins and categories are those of all rows."""
-        rows = self.context(is_fine=is_fine).rows
+        rows = self.context(bins).rows
         if rows.n_counted < 2:
             return []
-        splits = hold_out(rows, seed)
+        if self._splits is None:
+            self._splits = hold_out(rows, seed)
         return [
             (Context(rows.take_part(kept), self._n_threads, limits=self._trials, **self._known), rows.take_part(held))
-            for kept, held in splits
+            for kept, held in self._splits
         ]
 
     @property
@@ -163,7 +165,7 @@ class StreamData:
                 binning,
                 estimator.max_bins,
                 missing=estimator.missing,
-                max_categories=most_categories(estimator, is_fine=binning == "fine"),
+                max_categories=most_categories(estimator, binning),
                 n_rows=self._n_counted,
                 factors=self._factors,
                 given=self._given,

@@ -37,6 +37,7 @@ from tanager.learning import (
     able_to_have_edges,
     as_parameters,
     as_structure,
+    bins_of,
     calibrated,
     held_out_gains,
     recipes_for,
@@ -338,9 +339,8 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         """
         recipes = self._check()
         data = TrainingData(self, X, y, sample_weight, self._n_threads())
-        first = as_parameters(next(iter(recipes.values())).parameters)
-        tried = worth_trying(recipes, data.encoded(is_fine=first.is_fine).rows).values()
-        contexts = [data.context(is_fine=as_parameters(each.parameters).is_fine) for each in tried]
+        tried = worth_trying(recipes, data.encoded(bins_of(next(iter(recipes.values())))).rows).values()
+        contexts = [data.context(bins_of(each)) for each in tried]
         needed = [each.memory_needed(context) for each, context in zip(tried, contexts, strict=True)]
         return max(context.rows.n_bytes for context in contexts) + max(needed)
 

@@ -3,6 +3,7 @@
 from tanager._options import Options
 from tanager.learning.best_recipe import Trials
 from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose
+from tanager.learning.companions import Companion
 from tanager.learning.context import Context, Part, Rows, hold_out
 from tanager.learning.edges import Edges, Findings, describe_edges, held_out_gains, mean_contributions
 from tanager.learning.editing import Editable, SetLine, SetParent
@@ -32,6 +33,7 @@ from tanager.learning.recipes import (
     able_to_have_edges,
     as_parameters,
     as_structure,
+    bins_of,
     recipes_for,
     worth_trying,
 )
@@ -63,6 +65,7 @@ VALUES: dict[str, type[Options]] = {
         *(Counts, GradientDescent, RandomStart, NaiveBayesStart, ParentDropout, Ridge, Shrinkage, SizePenalty),
         *(PenalisedLikelihood, Smoothness, ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood),
         *(IndependentSearches, SampledStructures, DisjointTrees, CoveringPaths, SetLine, SetParent),
+        Companion,
     )
 }
 """All option values by the names of their classes; model files hold these."""
@@ -81,6 +84,7 @@ __all__ = [
     "AnnealedSearch",
     "Choice",
     "ChowLiu",
+    "Companion",
     "ConditionalScore",
     "Context",
     "Counts",
@@ -125,6 +129,7 @@ __all__ = [
     "able_to_have_edges",
     "as_parameters",
     "as_structure",
+    "bins_of",
     "calibrated",
     "choose",
     "derived_seed",

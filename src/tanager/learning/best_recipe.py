@@ -5,32 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from tanager.learning.choosing import Choice, Difference, LogJoint, choose, gain_of_parents
+from tanager.learning.choosing import Choice, Difference, LogJoint, Sum, choose, gain_of_parents
+from tanager.learning.companions import Companion
 from tanager.learning.context import Context, Rows
-from tanager.learning.recipes import as_parameters, worth_trying
+from tanager.learning.recipes import bins_of, worth_trying
+
+_MOST_CELLS = 2_000_000  # of the rows, with which two recipes may be learned in the end
+_MOST_ENTRIES = 100_000_000  # of the CPTs of both, or 0.4 GB
+_LINES = 8 * 20  # of the CPTs of a feature, in all trees of both, if its parents have 20 groups of values
 
 
 class Material(Protocol):
-    """Rows as an estimator has them, cut into bins as recipes need them: fine ones or coarse ones."""
+    """Rows as an estimator has them, cut into bins as recipes need them (see `tanager.learning.recipes.bins_of`)."""
 
     @property
     def has_validation(self) -> bool:
         """Whether there are rows to judge by that need not be held out."""
         ...
 
-    def encoded(self, *, is_fine: bool) -> Any:
+    def encoded(self, bins: str) -> Any:
         """The encoded rows, with ``rows``, and what was learned to encode them."""
         ...
 
-    def context(self, *, is_fine: bool) -> Context:
+    def context(self, bins: str) -> Context:
         """All rows, for the last fit."""
         ...
 
-    def trial_context(self, *, is_fine: bool) -> Context:
+    def trial_context(self, bins: str) -> Context:
         """All rows, for what is tried before it."""
         ...
 
-    def parts(self, seed: int, *, is_fine: bool) -> list[tuple[Context, Rows]]:
+    def parts(self, seed: int, bins: str) -> list[tuple[Context, Rows]]:
         """Rows to learn from and rows to judge by."""
         ...
 
@@ -66,21 +71,30 @@ class Trials:
         self._learned: dict[int, Any] = {}
 
     def best(
-        self, recipes: Mapping[str, Any], *, calibrate: bool | str, verbose: int = 0, may_keep_trial: bool = False
+        self,
+        recipes: Mapping[str, Any],
+        *,
+        calibrate: bool | str,
+        verbose: int = 0,
+        may_keep_trial: bool = False,
+        may_combine: bool = False,
     ) -> Best:
         """Tune the recipes, choose one on rows that it has not seen, and learn it from all rows.
 
         With validation rows, a trial has learned from all rows already; ``may_keep_trial`` allows to take that.
+        ``may_combine`` allows to choose a sum of the first recipe and another one as its companion.
         """
         data = self._data
-        tried = worth_trying(recipes, data.encoded(is_fine=_is_fine(next(iter(recipes.values())))).rows)
-        tried = {
-            name: each.tuned(data.trial_context(is_fine=_is_fine(each)), self._seed) for name, each in tried.items()
-        }
+        may_combine = may_combine and self._has_room(next(iter(recipes.values())))
+        rows = data.encoded(bins_of(next(iter(recipes.values())))).rows
+        tried = worth_trying(recipes, rows, may_combine=may_combine)
+        tried = {name: each.tuned(data.trial_context(bins_of(each)), self._seed) for name, each in tried.items()}
         ways: dict[str, Any] = {"has_rows": data.has_validation, "is_over": data.is_over, "verbose": verbose}
-        choice = choose(tried, self._learn, self._parts_of, calibrate=calibrate, **ways)
-        recipe = tried[choice.name]
-        encoded, context = data.encoded(is_fine=_is_fine(recipe)), data.context(is_fine=_is_fine(recipe))
+        choice = choose(tried, self._learn, self._parts_of, calibrate=calibrate, may_combine=may_combine, **ways)
+        if choice.made_of is not None and data.is_over(f"{choice.made_of.second!r} was left out"):
+            choice = choice.alone()
+        recipe = tried[choice.name] if choice.made_of is None else _combined(tried, choice.made_of)
+        encoded, context = data.encoded(bins_of(recipe)), data.context(bins_of(recipe))
         learned = self._learned.get(id(recipe)) if data.has_validation and may_keep_trial else None
         return Best(recipe, learned or recipe.learn(context, self._seed), choice, encoded, context)
 
@@ -88,8 +102,15 @@ class Trials:
         """How much the log-loss of held-out rows is higher for the chosen recipe ``without`` parents."""
         return gain_of_parents(choice, without, self._learn, self._parts_of)
 
+    def _has_room(self, recipe: Any) -> bool:
+        """Whether rows are all in memory, and so few that two recipes neither take long nor have large CPTs."""
+        context = self._data.context(bins_of(recipe))
+        rows = context.rows
+        n_entries = float(rows.cards.sum()) * rows.n_classes * _LINES
+        return context.population is None and rows.codes.size <= _MOST_CELLS and n_entries <= _MOST_ENTRIES
+
     def _parts_of(self, recipe: Any) -> list[tuple[Context, Rows]]:
-        return self._data.parts(self._split_seed, is_fine=_is_fine(recipe))
+        return self._data.parts(self._split_seed, bins_of(recipe))
 
     def _learn(self, recipe: Any, part: Context) -> LogJoint:
         learned = recipe.learn(part, self._seed)
@@ -98,5 +119,8 @@ class Trials:
         return self._log_joint_of(learned)
 
 
-def _is_fine(recipe: Any) -> bool:
-    return as_parameters(recipe.parameters).is_fine
+def _combined(recipes: Mapping[str, Any], chosen: Sum) -> Any:
+    """The first recipe of a sum with the second as its companion."""
+    other = recipes[chosen.second]
+    companion = Companion(other.members, other.parameters, *chosen.weights)
+    return recipes[chosen.first].set_params(companion=companion)

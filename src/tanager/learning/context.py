@@ -308,6 +308,22 @@ class Context:
         validation = None if self.validation is None else self.validation.take_classes(classes)
         return replace(self, rows=self.rows.take_classes(classes), validation=validation, _answers=_Answers())
 
+    def regrouped(self, groups: Groups) -> Context:
+        """The rows, and no others, with groups of values in place of the values; nobody watches what is learned."""
+        last = np.maximum(groups.start[:-1] + self.n_ordered - 1, 0)
+        n_ordered = np.where(self.n_ordered > 0, groups.of_value[last] + 1, 0)
+
+        def regroup(rows: Rows) -> Rows:
+            codes = np.empty(rows.codes.shape, np.min_scalar_type(int(groups.cards.max())))
+            for j, (column, card) in enumerate(zip(rows.codes.T, groups.cards, strict=True)):
+                codes[:, j] = np.append(groups.of(j), card)[column]
+            return rows._replace(codes=codes, cards=groups.cards.astype(np.int64), n_ordered=n_ordered)
+
+        validation = None if self.validation is None else regroup(self.validation)
+        return replace(
+            self, rows=regroup(self.rows), validation=validation, watch=None, population=None, _answers=_Answers()
+        )
+
     def part(self, rows: Rows) -> Context:
         """Some of the rows, with what is known beforehand, to be worked on by one thread."""
         return Context(rows, rules=self.rules, directions=self.directions, limits=self.limits)

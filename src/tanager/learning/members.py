@@ -30,7 +30,7 @@ from tanager.learning.recipes import (
 from tanager.learning.structures import FixedParents, GivenSpace, Structure
 from tanager.losses import Hybrid
 from tanager.model import PAIR_SCORES, Layout, ParentDistribution
-from tanager.structure import EdgeRules, ParentSets, maximum_arborescence
+from tanager.structure import EdgeRules, ParentSets, maximum_arborescence, naive_bayes
 from tanager.structure.covering import covering_paths, disjoint_trees
 
 # Numbers of members, chosen on the data sets of docs/defaults.md: enough for all pairs of features where these are few,
@@ -235,6 +235,7 @@ class Learned(NamedTuple):
     recipe: Recipe
     seed: int
     fitted: Fitted
+    is_companion: bool = False
 
 
 class EnsembleRecipe(Options):
@@ -246,16 +247,24 @@ class EnsembleRecipe(Options):
     parameters : Parameters or str
     is_joint : bool
         Whether all members are trained on the loss of their mean log-joint.
+    companion : Companion, optional
+        Trees of another kind beside them (see `tanager.learning.companions`).
     """
 
     members: Any
     parameters: Any
     is_joint: bool
+    companion: Any = None
 
     def __post_init__(self) -> None:
         if self.is_joint and not as_parameters(self.parameters).can_join:
             raise ValueError(
                 f"training='joint' requires GradientDescent or PenalisedLikelihood, got parameters={self.parameters!r}"
+            )
+        if self.companion is not None and not self.is_joint:
+            raise ValueError(
+                "companion requires members that are trained together: use training='joint' with GradientDescent or "
+                "PenalisedLikelihood"
             )
         structure = getattr(self.members, "structure", None)
         if structure is not None:
@@ -264,6 +273,8 @@ class EnsembleRecipe(Options):
     def learn(self, context: Context, seed: int) -> list[Learned]:
         """Learn all members, some at the same time."""
         tuned = self.tuned(context, seed)
+        if self.companion is not None:
+            context = context.with_options(watch=None)
         recipes, member_seeds = tuned._plan(context, seed)
         seeds = list(map(derived_seed, member_seeds))
         if self.is_joint:
@@ -277,14 +288,16 @@ class EnsembleRecipe(Options):
             alone = context.with_options(n_threads=1, watch=None)
             recipes = context.map(lambda plan: plan[0].tuned(alone, plan[1]), zip(recipes, seeds, strict=True))
             fitted = context.map(lambda plan: plan[0].learn(alone, plan[1]), zip(recipes, seeds, strict=True))
-        return [Learned(*each) for each in zip(recipes, member_seeds, fitted, strict=True)]
+        learned = [Learned(*each) for each in zip(recipes, member_seeds, fitted, strict=True)]
+        return learned if tuned.companion is None else tuned.companion.join(learned, context, seed)
 
     def tuned(self, context: Context, seed: int) -> EnsembleRecipe:
         """The recipe with all that is chosen on held-out rows decided; separate members choose for themselves."""
         if not self.is_joint:
             return self
         tuned = as_parameters(self.parameters).tuned(lambda part: self._lay_out(part, seed), context, seed)
-        return self.set_params(parameters=tuned)
+        companion = None if self.companion is None else self.companion.tuned(context, seed)
+        return self.set_params(parameters=tuned, companion=companion)
 
     def _plan(self, context: Context, seed: int) -> tuple[list[Recipe], list[int]]:
         """The recipe and the seed of each member."""
@@ -302,7 +315,24 @@ class EnsembleRecipe(Options):
 
     def used(self, context: Context) -> EnsembleRecipe:
         """The recipe with all that depends on the number of rows decided."""
-        return self.set_params(parameters=context.sized(as_parameters(self.parameters)))
+        companion = None if self.companion is None else self.companion.used(context)
+        return self.set_params(parameters=context.sized(as_parameters(self.parameters)), companion=companion)
+
+    def without_parents(self, n_features: int) -> EnsembleRecipe:
+        """The same recipe for one member without edges, and a companion of one such tree."""
+        alone = GivenMembers([naive_bayes(n_features)])
+        companion = None if self.companion is None else self.companion.set_params(members=alone)
+        return self.set_params(members=alone, companion=companion)
+
+    def with_structures_of(self, learned: Sequence[Learned]) -> EnsembleRecipe:
+        """The same recipe for the structures that its members have found."""
+
+        def given(*, is_companion: bool) -> GivenMembers:
+            own = [each.fitted for each in learned if each.is_companion == is_companion]
+            return GivenMembers([each.network.layout.parent_sets for each in own])
+
+        companion = None if self.companion is None else self.companion.set_params(members=given(is_companion=True))
+        return self.set_params(members=given(is_companion=False), companion=companion)
 
 
 _JOINT_MARGIN: dict[str, Any] = {"learning_rate": 0.3, "learning_rate_decay": 0.03, "parent_dropout": 0.2}
@@ -314,10 +344,13 @@ TREE_PARAMETERS: Mapping[str, Any] = {
 }
 """Parameters that are tried for given members; docs/defaults.md has what each is for."""
 
+_SMOOTH_MARGIN = GradientDescent(Hybrid(lam=100.0, gamma=10.0, eta=1.0), smoothness=0.03, **_JOINT_MARGIN)
+
 ENSEMBLE_PRESETS: Mapping[str, EnsembleRecipe] = {
     "trees": EnsembleRecipe(DisjointTrees(3, RESIDUAL), PenalisedLikelihood(), is_joint=True),
     "margin": EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS["margin"], is_joint=True),
     "wide margin": EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS["wide margin"], is_joint=True),
+    "smooth margin": EnsembleRecipe(DisjointTrees(5), _SMOOTH_MARGIN, is_joint=True),
 }
 """Recipes that are tried where nothing is given."""
 

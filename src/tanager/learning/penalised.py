@@ -41,7 +41,7 @@ from tanager.training import History, ParentPath
 _STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 _N_PARTS = 3
 _MANY_ROWS = 10_000  # with more of them one part is held out: strengths that suit fewer rows are too strong for all
-_ENOUGH_ROWS, _MANY_CELLS = 5_000, 1_000_000  # one part is enough, too, where columns are many, and a fit takes long
+_ENOUGH_ROWS, _MANY_CELLS = 5_000, 150_000  # one part is enough, too, where columns are many, and a fit takes long
 _FIRST = 3.0  # the strength that is tried first
 _FLAT = 0.01  # share of the loss that stronger penalties must save, or weaker ones are tried, too
 _LEAST = 1e-4  # nats a row that another strength must save for the search to go on

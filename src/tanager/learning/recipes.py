@@ -185,6 +185,13 @@ def as_parameters(parameters: Any) -> Parameters:
     return found
 
 
+def bins_of(recipe: Any) -> str:
+    """How numbers are cut for a recipe where the estimator leaves it open: "fine", "auto", or the cuts of "both"."""
+    if not as_parameters(recipe.parameters).is_fine:
+        return "auto"
+    return "fine" if getattr(recipe, "companion", None) is None else "both"
+
+
 _FREE = Free(candidates="mixed")
 
 PRESETS: Mapping[str, Recipe] = {
@@ -202,15 +209,23 @@ PRESETS: Mapping[str, Recipe] = {
 }
 """Recipes for one tree that are tried where nothing is given; docs/defaults.md has what each is for."""
 
-_FOR_MANY_ROWS = ("margin", "wide margin")
+_FOR_MANY_ROWS, FOR_MANY_COLUMNS = ("margin", "wide margin"), ("smooth margin",)
 _MANY_ROWS, _MANY_CLASSES, _MANY_ROWS_OF_CLASS = 2_500, 10, 25
+_MANY_COLUMNS, _FEWEST_ROWS_OF_CLASS = 16, 10
 
 
-def worth_trying(recipes: Mapping[str, RecipeT], rows: Rows) -> dict[str, RecipeT]:
-    """The presets that may be best for some rows: margins only pay off with many classes and many rows."""
+def worth_trying(recipes: Mapping[str, RecipeT], rows: Rows, *, may_combine: bool = False) -> dict[str, RecipeT]:
+    """The presets that may be best for some rows, alone or combined with the first.
+
+    Margins only pay off with many classes and many rows, or, as companions of other trees, with many columns.
+    """
     many_rows = max(_MANY_ROWS, _MANY_ROWS_OF_CLASS * rows.n_classes)
-    has_all = rows.n_classes >= _MANY_CLASSES and rows.n_counted >= many_rows
-    return {name: each for name, each in recipes.items() if has_all or name not in _FOR_MANY_ROWS}
+    has_many_rows = rows.n_classes >= _MANY_CLASSES and rows.n_counted >= many_rows
+    has_rows = rows.n_counted >= _FEWEST_ROWS_OF_CLASS * rows.n_classes
+    has_many_columns = may_combine and not has_many_rows and has_rows and len(rows.cards) >= _MANY_COLUMNS
+    left_out = {*(() if has_many_rows else _FOR_MANY_ROWS), *(() if has_many_columns else FOR_MANY_COLUMNS)}
+    first = next(iter(recipes))
+    return {name: each for name, each in recipes.items() if name == first or name not in left_out}
 
 
 def recipes_for(structure: Any, parameters: Any) -> dict[str, Recipe]:

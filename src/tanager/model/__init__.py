@@ -19,6 +19,7 @@ from tanager.model.network import Network
 from tanager.model.pair_scores import PAIR_SCORES, pair_scores
 from tanager.model.parent_distribution import ParentDistribution
 from tanager.model.queries import Marginals
+from tanager.model.refining import common_groups, in_common_groups, refine, regroup
 from tanager.model.settling import frequencies, settle
 from tanager.model.tempering import best_temperature, can_temper, log_losses, temper
 
@@ -42,12 +43,14 @@ __all__ = [
     "check_memory",
     "class_log_prior",
     "clearer_description",
+    "common_groups",
     "conditional_mutual_information",
     "count_rows",
     "cpt_log_frequencies",
     "describe",
     "frequencies",
     "group_values",
+    "in_common_groups",
     "log_frequencies",
     "log_losses",
     "log_prior",
@@ -55,6 +58,8 @@ __all__ = [
     "make_layout",
     "pair_scores",
     "recode",
+    "refine",
+    "regroup",
     "residual_gains",
     "settle",
     "temper",

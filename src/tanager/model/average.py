@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from tanager import core
 from tanager._types import Cpts, FloatArray, IntArray
-from tanager.model.layout import Groups, grouped_codes, make_groups, padded, wide_cards
+from tanager.model.layout import Groups, grouped_codes, padded, wide_cards
 from tanager.model.network import Network, as_codes, check_codes
+from tanager.model.refining import common_groups, regrouped_cpt
 
 
 @dataclass(frozen=True)
@@ -73,15 +74,15 @@ class LogAverage:
 
 
 def average_networks(members: Sequence[Network]) -> LogAverage:
-    """Merge networks with equal weight; all of them group values, or none does."""
+    """Merge networks with equal weight."""
     first = members[0]
-    groups = _common_groups(members)
+    groups = common_groups(members)
     n_classes = first.n_classes
     share = np.float32(1.0 / len(members))
     merged: dict[tuple[int, int, int], NDArray[np.float32]] = {}
     for member in members:
         for child, parents in enumerate(member.extra_parents.tolist()):
-            cpt = _regrouped(member, child, groups) * share
+            cpt = regrouped_cpt(member, child, groups) * share
             key = (child, *parents)
             merged[key] = merged[key] + cpt if key in merged else cpt
     edges = sorted(merged)
@@ -104,23 +105,3 @@ def average_networks(members: Sequence[Network]) -> LogAverage:
     )
     log_prior = np.mean([member.log_prior for member in members], axis=0)
     return LogAverage(tuple(members), cpts, theta, log_prior, pair_array, groups)
-
-
-def _common_groups(members: Sequence[Network]) -> Groups | None:
-    """The groups of all members, or the coarsest ones that are finer than those of each."""
-    first, found = members[0].layout.groups, [member.layout.groups for member in members]
-    if first is None or all(each is first or np.array_equal(each.of_value, first.of_value) for each in found if each):
-        return first
-    numbers = np.stack([each.of_value for each in found if each], axis=1)
-    of_feature = np.split(numbers, first.start[1:-1])
-    return make_groups([np.unique(values, axis=0, return_inverse=True)[1].ravel() for values in of_feature])
-
-
-def _regrouped(network: Network, child: int, groups: Groups | None) -> FloatArray:
-    """The CPT of a feature with a line for each of these groups of its parent's values."""
-    cpt, parent = network.layout.cpt(network.theta, child), network.parents[child]
-    own = network.layout.groups
-    if groups is None or own is None or parent < 0:
-        return cpt
-    _, a_value = np.unique(groups.of(parent), return_index=True)
-    return cpt[own.of(parent)[a_value]]
