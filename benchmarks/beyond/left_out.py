@@ -38,7 +38,7 @@ class AveragedCPTs:
     def fit(self, X: Any, y: Any) -> Self:
         """Train, and add up the CPTs after each epoch of the second half."""
         seed = self.estimator.random_state
-        self._encoded = TrainingData(self.estimator, X, y, None, n_threads=1).encoded(is_fine=False)
+        self._encoded = TrainingData(self.estimator, X, y, None, n_threads=1).encoded("auto")
         context = Context(self._encoded.rows)
         recipe = Recipe(self.estimator.structure, self.estimator.parameters).used(context)
         layout, phi = recipe.lay_out(context, seed), None

@@ -145,7 +145,7 @@ def ensemble(members: Any, *, training: str = "separate", combine: str = "log", 
     """Several networks; ``changes`` are options of their gradient descent."""
 
     def make(dataset: str, options: Options, seed: int) -> TANEnsembleClassifier:
-        how: Options = {"training": training, "combine": combine, "random_state": seed}
+        how: Options = {"training": training, "companion": None, "combine": combine, "random_state": seed}
         model = TANEnsembleClassifier(members, _descent(dataset, changes), **how, **_ENCODING)
         return model.set_params(**options)
 

@@ -21,7 +21,7 @@ class Codes(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the codes of all columns."""
         classifier = TANClassifier("none", parameters="ml", **CODING)
-        self.encoder_ = TrainingData(classifier, X, y, None, n_threads=1).encoded(is_fine=False).encoder
+        self.encoder_ = TrainingData(classifier, X, y, None, n_threads=1).encoded("auto").encoder
         return self
 
     def transform(self, X: Any) -> np.ndarray:
