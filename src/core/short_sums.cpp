@@ -13,74 +13,84 @@ constexpr Index most_totals = Index{1} << 16;    // sums of a block of rows, so 
 constexpr Index most_slots = Index{1} << 18;     // so that totals stay within 32 bits
 constexpr std::int32_t most_classes = 1 << 15;   // so that their count and the sum of their numbers fit in 32 bits
 
-constexpr int W = lanes_of_points;  // classes that points are taken from at once
-constexpr int H = W / 2;            // classes that are added up at once
+constexpr bool is_little_endian = std::endian::native == std::endian::little;
 
-typedef std::uint16_t Points __attribute__((vector_size(W * sizeof(std::uint16_t))));
-typedef std::uint16_t HalfPoints __attribute__((vector_size(H * sizeof(std::uint16_t))));
-typedef std::int32_t Totals __attribute__((vector_size(H * sizeof(std::int32_t))));
+template <class T, int N>
+struct VectorOf {
+    typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
+template <class T, int N>
+using Vector = typename VectorOf<T, N>::type;
+template <int W>
+using Points = Vector<std::uint16_t, W>;
+template <int W>
+using Totals = Vector<std::int32_t, W>;
 
-template <class Vector, class T>
-Vector read(const T* place) {
-    Vector value;
+template <class V, class T>
+V read(const T* place) {
+    V value;
     std::memcpy(&value, place, sizeof value);
     return value;
 }
 
-template <class Vector, class T>
-void write(T* place, Vector value) {
+template <class V, class T>
+void write(T* place, V value) {
     std::memcpy(place, &value, sizeof value);
 }
 
 // The numbers of the lanes.
-Totals numbers() {
-    constexpr std::int32_t all[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    return read<Totals>(all);
+template <int W>
+Totals<W> numbers() {
+    constexpr std::int32_t all[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return read<Totals<W>>(all);
 }
 
 constexpr auto higher = [](auto a, auto b) { return a > b ? a : b; };
 constexpr auto sum = [](auto a, auto b) { return a + b; };
 
-// Join H lanes by an operation in which their order does not matter.
-template <class Vector, class Operation>
-auto across(Vector v, Operation&& join) {
-    if constexpr (H == 8) {
-        v = join(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
-        v = join(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5));
-        v = join(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6));
+// Join N lanes by an operation in which their order does not matter.
+template <int N, class V, class Operation>
+auto across(V v, Operation&& join) {
+    using T = std::remove_cvref_t<decltype(v[0])>;
+    if constexpr (N == 2) {
+        return join(T{v[0]}, T{v[1]});
     } else {
-        v = join(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
-        v = join(v, __builtin_shufflevector(v, v, 1, 0, 3, 2));
+        Vector<T, N / 2> halves[2];
+        std::memcpy(halves, &v, sizeof v);
+        return across<N / 2>(join(halves[0], halves[1]), join);
     }
-    return v[0];
 }
 
 // The points that the lines at every step-th of the places leave, never below zero.
 //
 // Of max(a, b) - b compilers make one instruction (clang) or two (gcc 12); of other forms gcc makes more.
-Points points_left(const std::uint16_t* first, const Place* places, Index step, Index n_slots) {
-    Points points = ~Points{};
+template <int W>
+Points<W> points_left(const std::uint16_t* first, const Place* places, Index step, Index n_slots) {
+    Points<W> points = ~Points<W>{};
     for (Index k = 0; k < n_slots; ++k) {
-        const auto steps = read<Points>(first + places[k * step]);
+        const auto steps = read<Points<W>>(first + places[k * step]);
         points = higher(points, steps) - steps;
     }
     return points;
 }
 
-// The first or second half of the points, in 32 bits.
-template <bool is_second, class Vector>
-Totals half_of(Vector v) {
-    constexpr int first = is_second ? H : 0;
-    if constexpr (sizeof v == 16 * sizeof(std::uint16_t))
-        return __builtin_convertvector(__builtin_shufflevector(v, v, first, first + 1, first + 2, first + 3, first + 4,
-                                                               first + 5, first + 6, first + 7),
-                                       Totals);
-    else
-        return __builtin_convertvector(__builtin_shufflevector(v, v, first, first + 1, first + 2, first + 3), Totals);
+// The points of every second class, in 32 bits: two instructions, where to widen each half takes gcc 12 four of
+// AVX-512.
+template <class V>
+auto even_of(V points) {
+    const auto pairs = std::bit_cast<Totals<sizeof(V) / sizeof(std::int32_t)>>(points);
+    return is_little_endian ? pairs & 0xFFFF : pairs >> 16 & 0xFFFF;
 }
 
-// The most probable classes of rows, a block at a time.
-template <class Code>
+// The points of the others.
+template <class V>
+auto odd_of(V points) {
+    const auto pairs = std::bit_cast<Totals<sizeof(V) / sizeof(std::int32_t)>>(points);
+    return is_little_endian ? pairs >> 16 & 0xFFFF : pairs & 0xFFFF;
+}
+
+// The most probable classes of rows, a block at a time. Totals have, for every W classes, first the even ones.
+template <class Code, int W>
 class ShortSums {
  public:
     ShortSums(const Network& network, Matrix<std::uint16_t> steps, const Codes& codes, Index n_rows)
@@ -95,7 +105,8 @@ class ShortSums {
         const double top = *std::max_element(prior, prior + network.n_classes);
         for (Index c = 0; c < network.n_classes; ++c) {
             const double step = std::rint((prior[c] - top) * double{steps_per_unit});
-            if (step > impossible) start_[c] = static_cast<std::int32_t>(step);  // not so if it is not a number
+            const Index place = c / W * W + c % 2 * H + c % W / 2;
+            if (step > impossible) start_[place] = static_cast<std::int32_t>(step);  // not so if it is not a number
         }
     }
 
@@ -134,30 +145,35 @@ class ShortSums {
         std::int32_t* totals = totals_.data() + n * width_ + c;
         std::uint16_t* fewest = fewest_.data() + n * width_ + c;
         // The usual number of slots is given as a constant, so that the compiler unrolls the loop over them.
-        const Points points = n_slots == n_together ? points_left(lines, places_ + n, block_.room(), n_together)
-                                                    : points_left(lines, places_ + n, block_.room(), n_slots);
-        const auto before = is_first ? points : read<Points>(fewest);
+        const auto points = n_slots == n_together ? points_left<W>(lines, places_ + n, block_.room(), n_together)
+                                                  : points_left<W>(lines, places_ + n, block_.room(), n_slots);
+        const auto before = is_first ? points : read<Points<W>>(fewest);
         write(fewest, before < points ? before : points);
         const std::int32_t* start = is_first ? start_.data() + c : totals;
-        write(totals, read<Totals>(start) + half_of<false>(points));
-        write(totals + H, read<Totals>(start + H) + half_of<true>(points));
+        write(totals, read<Totals<H>>(start) + even_of(points));
+        write(totals + H, read<Totals<H>>(start + H) + odd_of(points));
     }
 
     // The one class that can be the best; negative if there are more.
     Index only_near(const std::int32_t* totals) const {
         const Index n_slots = network_.slots.size;
-        auto tops = read<Totals>(totals);
-        for (Index c = H; c < width_; c += H) tops = higher(tops, read<Totals>(totals + c));
-        const auto bound = across(tops, higher) - static_cast<std::int32_t>(n_slots + n_slots / 32 + 3);
+        auto tops = read<Totals<H>>(totals);
+        for (Index c = H; c < width_; c += H) tops = higher(tops, read<Totals<H>>(totals + c));
+        const auto bound = across<H>(tops, higher) - static_cast<std::int32_t>(n_slots + n_slots / 32 + 3);
         // Classes whose prior is too low for the steps, and those that there are not, have at most this.
         const auto n_rounds = static_cast<std::int32_t>((n_slots + n_together - 1) / n_together);
         if (bound <= impossible + n_rounds * all_points) return -1;
-        Totals near{};  // in one number the count of near classes and, below it, the sum of their numbers
-        for (Index c = 0; c < width_; c += H)
-            near += (read<Totals>(totals + c) >= bound) & (numbers() + (most_classes + static_cast<std::int32_t>(c)));
-        const std::int32_t found = across(near, sum);
+        Totals<H> near{};  // in one number the count of near classes and, below it, the sum of their numbers
+        for (Index c = 0; c < width_; c += W) {
+            const auto even = 2 * numbers<H>() + (most_classes + static_cast<std::int32_t>(c));
+            near += (read<Totals<H>>(totals + c) >= bound) & even;
+            near += (read<Totals<H>>(totals + c + H) >= bound) & (even + 1);
+        }
+        const std::int32_t found = across<H>(near, sum);
         return found / most_classes == 1 ? found % most_classes : -1;
     }
+
+    static constexpr int H = W / 2;  // classes that are added up at once
 
     const Network& network_;
     Matrix<std::uint16_t> steps_;
@@ -169,19 +185,21 @@ class ShortSums {
     Place places_[n_together * RowBlock<Code>::most_rows];
 };
 
+constexpr int H = lanes_of_points / 2;  // entries that are shortened at once
+
 // Fill out with the steps of a line below its highest entry.
 void shorten_line(const float* line, Index n_classes, std::uint16_t* out) {
     constexpr auto bottom = static_cast<float>(all_points);
-    const auto is_class = [&](Index c) { return numbers() < static_cast<std::int32_t>(n_classes - c); };
+    const auto is_class = [&](Index c) { return numbers<H>() < static_cast<std::int32_t>(n_classes - c); };
     const auto entries = [&](Index c) { return is_class(c) ? load<H>(line + c) : Lanes<H>{} + line[0]; };
     auto tops = entries(0);
     for (Index c = H; c < n_classes; c += H) tops = higher(tops, entries(c));
-    const float top = across(tops, higher);
+    const float top = across<H>(tops, higher);
     for (Index c = 0; c < n_classes; c += H) {
         const Lanes<H> exact = (top - entries(c)) * steps_per_unit + 0.5f;
         // If no class is possible, the steps are not a number, and all of them are at the bottom.
         const Lanes<H> steps = exact < bottom ? exact : Lanes<H>{} + bottom;
-        write(out + c, __builtin_convertvector(__builtin_convertvector(steps, Totals) & is_class(c), HalfPoints));
+        write(out + c, __builtin_convertvector(__builtin_convertvector(steps, Totals<H>) & is_class(c), Points<H>));
     }
 }
 
@@ -209,12 +227,18 @@ void shorten_lines(Index lo, Index hi, const float* theta, Index n_classes, Matr
 void settle_classes(Index lo, Index hi, const Network& network, Matrix<std::uint16_t> steps, const Codes& codes,
                     View<RowState> states, View<Index> classes) {
     if (lo == hi) return;
-    with_codes(codes, [&](const auto* x) {
-        ShortSums<std::remove_cvref_t<decltype(*x)>> sums(network, steps, codes, hi - lo);
-        for (Index n = lo; n < hi; ++n)
-            if (states[n] == RowState::open) sums.add(n, states, classes);
-        sums.settle(states, classes);
-    });
+    const auto settle_with = [&](auto lanes) {
+        with_codes(codes, [&](const auto* x) {
+            ShortSums<std::remove_cvref_t<decltype(*x)>, lanes()> sums(network, steps, codes, hi - lo);
+            for (Index n = lo; n < hi; ++n)
+                if (states[n] == RowState::open) sums.add(n, states, classes);
+            sums.settle(states, classes);
+        });
+    };
+    if (steps.columns % most_lanes_of_points == 0)
+        settle_with(std::integral_constant<int, most_lanes_of_points>{});
+    else
+        settle_with(std::integral_constant<int, lanes_of_points>{});
 }
 
 }  // namespace tanager

@@ -19,11 +19,17 @@ namespace tanager {
 constexpr float steps_per_unit = 682.0f;
 constexpr std::uint16_t all_points = 65535;
 
-// As many as the processor has registers for: gcc 12 cuts wider lanes up badly.
+// Classes that points are taken from at once: as many as the processor has registers for, since gcc 12 cuts wider lanes
+// up badly. Lines of twice as many are read whole where it has wider ones.
 #ifdef __AVX2__
 constexpr int lanes_of_points = 16;
 #else
 constexpr int lanes_of_points = 8;
+#endif
+#ifdef __AVX512BW__
+constexpr int most_lanes_of_points = 32;
+#else
+constexpr int most_lanes_of_points = lanes_of_points;
 #endif
 
 // Entries of a shortened line: those of the classes, and zeros up to whole lanes.
