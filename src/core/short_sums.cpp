@@ -228,8 +228,9 @@ void settle_classes(Index lo, Index hi, const Network& network, Matrix<std::uint
                     View<RowState> states, View<Index> classes) {
     if (lo == hi) return;
     const auto settle_with = [&](auto lanes) {
+        constexpr int W = decltype(lanes)::value;
         with_codes(codes, [&](const auto* x) {
-            ShortSums<std::remove_cvref_t<decltype(*x)>, lanes()> sums(network, steps, codes, hi - lo);
+            ShortSums<std::remove_cvref_t<decltype(*x)>, W> sums(network, steps, codes, hi - lo);
             for (Index n = lo; n < hi; ++n)
                 if (states[n] == RowState::open) sums.add(n, states, classes);
             sums.settle(states, classes);

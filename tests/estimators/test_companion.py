@@ -8,7 +8,8 @@ from sklearn.metrics import log_loss
 
 import tanager
 from tanager import Companion, DisjointTrees, GradientDescent, Margin, PenalisedLikelihood, TANEnsembleClassifier
-from tanager.learning import ENSEMBLE_PRESETS
+from tanager.estimators.inputs import TrainingData
+from tanager.learning import ENSEMBLE_PRESETS, EnsembleRecipe, Trials
 from tests.fine_bins import people, with_companion
 
 QUICK = GradientDescent(epochs=5)
@@ -35,11 +36,12 @@ def many_classes():
     return X, y
 
 
-class Halves:
-    """A source of two pieces."""
+class Pieces:
+    """A source of pieces of 100 rows, of which memory may hold few."""
 
-    def __init__(self, X, y):
-        self._pieces = [(X[:700], y[:700]), (X[700:], y[700:])]
+    def __init__(self, X, y, memory):
+        self.memory = memory
+        self._pieces = [(X[start : start + 100], y[start : start + 100]) for start in range(0, len(X), 100)]
 
     def pieces(self):
         yield from self._pieces
@@ -112,13 +114,46 @@ def test_trials_are_shown_with_the_sum(many_columns, chosen, capsys):
     assert f"trees and smooth margin: {error:.2%} wrong on held-out rows, log-loss {log_loss:.3f}\n" in shown
 
 
-def test_rows_of_a_source_teach_their_companion_by_a_sample():
+def test_rows_of_a_source_teach_their_companion_by_a_sample(monkeypatch):
+    X, y = people()
+    learned_from = []
+    learn = EnsembleRecipe.learn
+
+    def watched(recipe, context, seed):
+        if isinstance(recipe.parameters, GradientDescent):
+            learned_from.append(context)
+        return learn(recipe, context, seed)
+
+    monkeypatch.setattr(EnsembleRecipe, "learn", watched)
+    members = {"members": DisjointTrees(2, "residual"), "parameters": PenalisedLikelihood(1.0, 1.0)}
+    clf = TANEnsembleClassifier(**members, companion=Companion(DisjointTrees(2), GradientDescent()), random_state=0)
+    clf.fit(Pieces(X, y, memory=20_000))
+    assert learned_from
+    for context in learned_from:
+        assert context.population is None
+        assert len(context.rows.y) < len(y)
+    # What members say of their training is what they had.
+    companion, member = clf.options_["companion"].parameters, clf.estimators_[-1]
+    assert member.options_["parameters"].epochs == companion.epochs == len(member.history_["loss"])
+
+
+def test_a_source_that_fits_into_memory_gives_the_same():
     X, y = people()
     members = {"members": DisjointTrees(2, "residual"), "parameters": PenalisedLikelihood(1.0, 1.0)}
     clf = TANEnsembleClassifier(**members, companion=Companion(DisjointTrees(2), QUICK), random_state=0)
     in_memory = clone(clf).fit(X, y).predict_proba(X)
-    streamed = clf.fit(Halves(X, y)).predict_proba(X)
+    streamed = clf.fit(Pieces(X, y, memory=10**9)).predict_proba(X)
     assert np.abs(streamed - in_memory).max() < 0.05
+
+
+def test_room_for_two_kinds_of_trees_depends_on_their_number_and_on_words(many_columns):
+    X, y, _, _ = many_columns
+    words = np.random.default_rng(0).integers(0, 60, (3000, 16)).astype(str)
+    for rows, classes, is_there in ((X, y, True), (words, np.arange(3000) % 100, False)):
+        clf = TANEnsembleClassifier(random_state=0)
+        data = TrainingData(clf, rows, classes, None, 1)
+        trials = Trials(data, 0, 0, lambda learned: None)
+        assert trials._has_room(list(ENSEMBLE_PRESETS.values())) is is_there
 
 
 def test_bins_of_coarse_members_stay_coarse(many_columns):
@@ -149,6 +184,7 @@ def test_little_time_leaves_the_companion_out(many_columns, monkeypatch):
     assert clf.choice_["preset"] == "trees"
     assert clf.choice_["tried"][2] == "trees and smooth margin"
     assert clf.options_["companion"] is None
+    assert "was taken, since there was no time to learn 'trees and smooth margin'" in clf.choice_["why"]
     alone = TANEnsembleClassifier(companion=None, random_state=0).fit(X, y)
     np.testing.assert_array_equal(clf.predict_proba(X), alone.predict_proba(X))
 
@@ -217,7 +253,7 @@ def test_every_value_of_the_options_can_be_reached():
 
 @pytest.mark.parametrize("companion", ["always", 3, DisjointTrees(2), Companion], ids=str)
 def test_what_is_not_a_companion_is_refused(companion):
-    with pytest.raises(ValueError, match=r"companion must be 'auto' or None"):
+    with pytest.raises(ValueError, match=r"companion must be 'auto', None or a value such as Companion\(\)"):
         TANEnsembleClassifier(companion=companion).fit([[0], [1]], [0, 1])
 
 

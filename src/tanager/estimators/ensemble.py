@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -91,9 +92,11 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
     companion : "auto", Companion or None, default="auto"
         Trees of another kind, whose log-odds are added to those of the members. "auto" tries them on held-out rows if
         ``members``, ``parameters``, ``binning`` and ``max_categories`` are "auto", too, ``max_bins`` is None, members
-        are trained together and ``combine`` is "log", and takes them where they help clearly. It needs 16 columns, or
-        10 classes and 2,500 rows; 10 rows for each class; no more than two million cells, all in memory; and 15 errors
-        of the members alone. None leaves them out, which saves time. A `Companion` is taken in any case.
+        are trained together and ``combine`` is "log", and takes them where they help clearly. It needs 16 columns and
+        10 rows for each class, or 10 classes, 2,500 rows and 25 for each class; no more than two million cells, all in
+        memory, and CPTs that take no more than about 1.5 GB; and 15 errors of the members alone. Weights of both are
+        found on held-out rows, whatever ``calibrate`` says. None leaves them out, which saves time. A `Companion` is
+        taken in any case.
     combine : {"log", "probability"}, default="log"
         Average log-probabilities, which makes the prediction one sum of lines of CPTs (those of the same pair of
         features add up to one), or average probabilities.
@@ -314,8 +317,8 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         recipes = ensemble_recipes_for(self.members, self.parameters, self.training)
         if isinstance(self.companion, Companion):
             recipes = self._with_companion(recipes, self.companion)
-        elif self.companion is not None:
-            check_choice("companion", self.companion, (AUTO, None))
+        elif self.companion is not None and not (isinstance(self.companion, str) and self.companion == AUTO):
+            raise ValueError(f"companion must be 'auto', None or a value such as Companion(), got {self.companion!r}")
         if self.require:
             recipes = able_to_have_edges(recipes)
         if self.monotonic_cst is not None:
@@ -343,7 +346,8 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         recipe = learned.recipe.get_params(deep=False)
         shared = {name: getattr(self, name) for name in _SHARED}
         member = TANClassifier(**recipe, **shared, random_state=learned.seed)
-        used, fitted = learned.recipe.used(context), learned.fitted._replace(network=network)
+        rows_of = replace(context, population=None) if learned.is_companion else context  # it learns from a sample
+        used, fitted = learned.recipe.used(rows_of), learned.fitted._replace(network=network)
         return member._keep_fitted(encoded, context, fitted, NO_CHOICE.to_dict(), used)
 
     def _best(self, codes: IntArray) -> IntArray:

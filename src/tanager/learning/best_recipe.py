@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from tanager.learning.choosing import Choice, Difference, LogJoint, Sum, choose, gain_of_parents
-from tanager.learning.companions import Companion
+from tanager.learning.companions import MOST_CATEGORIES, Companion
 from tanager.learning.context import Context, Rows
 from tanager.learning.recipes import bins_of, worth_trying
 
 _MOST_CELLS = 2_000_000  # of the rows, with which two recipes may be learned in the end
-_MOST_ENTRIES = 100_000_000  # of the CPTs of both, or 0.4 GB
-_LINES = 8 * 20  # of the CPTs of a feature, in all trees of both, if its parents have 20 groups of values
+_MOST_ENTRIES = 50_000_000  # of the CPTs of both: a fit takes about 30 bytes for each, or 1.5 GB
+_LINES = 20  # of a CPT whose parent is a number, in groups that suit both
 
 
 class Material(Protocol):
@@ -85,14 +87,14 @@ class Trials:
         ``may_combine`` allows to choose a sum of the first recipe and another one as its companion.
         """
         data = self._data
-        may_combine = may_combine and self._has_room(next(iter(recipes.values())))
+        may_combine = may_combine and self._has_room(list(recipes.values()))
         rows = data.encoded(bins_of(next(iter(recipes.values())))).rows
         tried = worth_trying(recipes, rows, may_combine=may_combine)
         tried = {name: each.tuned(data.trial_context(bins_of(each)), self._seed) for name, each in tried.items()}
         ways: dict[str, Any] = {"has_rows": data.has_validation, "is_over": data.is_over, "verbose": verbose}
         choice = choose(tried, self._learn, self._parts_of, calibrate=calibrate, may_combine=may_combine, **ways)
         if choice.made_of is not None and data.is_over(f"{choice.made_of.second!r} was left out"):
-            choice = choice.alone()
+            choice = choice.given_up()
         recipe = tried[choice.name] if choice.made_of is None else _combined(tried, choice.made_of)
         encoded, context = data.encoded(bins_of(recipe)), data.context(bins_of(recipe))
         learned = self._learned.get(id(recipe)) if data.has_validation and may_keep_trial else None
@@ -102,12 +104,14 @@ class Trials:
         """How much the log-loss of held-out rows is higher for the chosen recipe ``without`` parents."""
         return gain_of_parents(choice, without, self._learn, self._parts_of)
 
-    def _has_room(self, recipe: Any) -> bool:
+    def _has_room(self, recipes: list[Any]) -> bool:
         """Whether rows are all in memory, and so few that two recipes neither take long nor have large CPTs."""
-        context = self._data.context(bins_of(recipe))
+        context = self._data.context(bins_of(recipes[0]))
         rows = context.rows
-        n_entries = float(rows.cards.sum()) * rows.n_classes * _LINES
-        return context.population is None and rows.codes.size <= _MOST_CELLS and n_entries <= _MOST_ENTRIES
+        first, *others = (each.members.count(len(rows.cards)) for each in recipes)
+        lines = np.where(context.n_ordered > 1, _LINES, np.minimum(rows.cards, MOST_CATEGORIES)).mean()
+        n_entries = float(rows.cards.sum()) * rows.n_classes * lines * (first + max(others, default=0))
+        return context.population is None and rows.codes.size <= _MOST_CELLS and bool(n_entries <= _MOST_ENTRIES)
 
     def _parts_of(self, recipe: Any) -> list[tuple[Context, Rows]]:
         return self._data.parts(self._split_seed, bins_of(recipe))

@@ -92,6 +92,7 @@ class Choice(NamedTuple):
     name: str
     trials: tuple[Trial, ...] = ()
     temperature: float | None = None  # None if no rows were held out
+    left_out: str | None = None  # a sum that was better, but that there was no time for
 
     @property
     def best(self) -> Trial | None:
@@ -115,6 +116,10 @@ class Choice(NamedTuple):
         temperature = None if self.temperature is None else first.temperature
         return self._replace(name=first.name, temperature=temperature)
 
+    def given_up(self) -> Choice:
+        """The same where there is no time to learn the sum."""
+        return self.alone()._replace(left_out=self.name)
+
     def reason(self, parents: Difference | None = None) -> str:
         """What was chosen and why, in words, with what all parents together add on held-out rows.
 
@@ -133,7 +138,10 @@ class Choice(NamedTuple):
             said = f"Preset {best.name!r} was the only one worth trying on such rows; it has {measured}."
         else:
             tried = ", ".join(f"{trial.name!r} {trial.error:.2%} and {trial.log_loss:.4f}" for trial in others)
-            said = f"Preset {best.name!r} was best of {len(self.trials)}: it has {measured}; {tried}."
+            why = f"was best of {len(self.trials)}"
+            if self.left_out is not None:
+                why = f"was taken, since there was no time to learn {self.left_out!r}"
+            said = f"Preset {best.name!r} {why}: it has {measured}; {tried}."
         if parents is None:
             return said
         log_loss = "that log-loss" if best.made_of is None else f"the log-loss of {best.made_of.first!r}"

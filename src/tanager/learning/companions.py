@@ -5,8 +5,9 @@ mistakes, so that a weighted sum of their log-odds is often better than either. 
 as a temperature is (see `tanager.learning.choosing`).
 
 A companion is learned over groups of the values that the ensemble has: those that the MDL method keeps apart where
-values are in order, and the most frequent ones where they are not. It is then written as networks over the values, so
-that all members have the same bins and are averaged like any others: weights become temperatures.
+values are in order, levels of ordered categories included, and the most frequent ones where they are not. It is then
+written as networks over the values, so that all members have the same bins and are averaged like any others: weights
+become temperatures.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from tanager.learning.members import ENSEMBLE_PRESETS, MEMBERS, EnsembleRecipe, 
 from tanager.learning.recipes import PARAMETERS, as_parameters
 from tanager.model import Groups, can_temper, group_values, in_common_groups, make_groups, refine, temper
 
-_MOST_CATEGORIES = 64  # that are kept apart; the rarest of more are put together
+MOST_CATEGORIES = 64
+"""Words that are kept apart; the rarest of more are put together."""
 
 
 class Companion(Options):
@@ -125,7 +127,7 @@ def class_groups(rows: Rows) -> Groups:
     array([2])
     """
     n_ordered = np.zeros(len(rows.cards), np.int64) if rows.n_ordered is None else rows.n_ordered
-    words = group_values(rows.codes, rows.cards, np.zeros_like(n_ordered), rows.full_weight(), _MOST_CATEGORIES)
+    words = group_values(rows.codes, rows.cards, np.zeros_like(n_ordered), rows.full_weight(), MOST_CATEGORIES)
     numeric = np.flatnonzero(n_ordered > 1)
     weight = None if rows.weight is None else rows.weight.astype(np.float64)
     columns = [np.where(rows.codes[:, j] < n_ordered[j], rows.codes[:, j], np.nan) for j in numeric]

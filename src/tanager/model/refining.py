@@ -17,6 +17,10 @@ from tanager._types import FloatArray, IntArray
 from tanager.model.layout import Groups, Layout, check_bytes, make_groups, make_layout
 from tanager.model.network import Network
 
+# What a fit needs for each entry of such CPTs: besides the entry itself, doubles while temperatures are worked in,
+# counts, and descriptions. Measured: 283 MB for 8.8 million entries of 13 trees.
+_BYTES_OF_ENTRY = 32
+
 
 def refine(network: Network, groups: Groups, counts: Sequence[FloatArray]) -> Network:
     """The network over values of one that was learned over groups of them.
@@ -68,7 +72,7 @@ def in_common_groups(networks: Sequence[Network]) -> list[Network]:
         return list(networks)
     n_entries = sum(_lay_out(each, each.cards, common).arena_size for each in networks)
     check_bytes(
-        n_entries * np.dtype(np.float32).itemsize,
+        n_entries * _BYTES_OF_ENTRY,
         f"the CPTs of {len(networks)} trees with finer groups of values would take",
         "use companion=None, fewer members, or lower max_bins or max_categories",
     )
