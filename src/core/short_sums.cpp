@@ -227,19 +227,19 @@ void shorten_lines(Index lo, Index hi, const float* theta, Index n_classes, Matr
 void settle_classes(Index lo, Index hi, const Network& network, Matrix<std::uint16_t> steps, const Codes& codes,
                     View<RowState> states, View<Index> classes) {
     if (lo == hi) return;
-    const auto settle_with = [&](auto lanes) {
-        constexpr int W = decltype(lanes)::value;
-        with_codes(codes, [&](const auto* x) {
-            ShortSums<std::remove_cvref_t<decltype(*x)>, W> sums(network, steps, codes, hi - lo);
+    with_codes(codes, [&](const auto* x) {
+        using Code = std::remove_cvref_t<decltype(*x)>;
+        const auto settle_with = [&](auto sums) {
             for (Index n = lo; n < hi; ++n)
                 if (states[n] == RowState::open) sums.add(n, states, classes);
             sums.settle(states, classes);
-        });
-    };
-    if (steps.columns % most_lanes_of_points == 0)
-        settle_with(std::integral_constant<int, most_lanes_of_points>{});
-    else
-        settle_with(std::integral_constant<int, lanes_of_points>{});
+        };
+        if constexpr (sizeof(Code) == 1 && most_lanes_of_points > lanes_of_points) {  // wider codes are rare
+            if (steps.columns % most_lanes_of_points == 0)
+                return settle_with(ShortSums<Code, most_lanes_of_points>(network, steps, codes, hi - lo));
+        }
+        settle_with(ShortSums<Code, lanes_of_points>(network, steps, codes, hi - lo));
+    });
 }
 
 }  // namespace tanager
