@@ -3,7 +3,7 @@
 
 #include "effects.h"
 #include "lanes.h"
-#include "quasi_newton.h"
+#include "sums.h"
 
 namespace tanager {
 

@@ -10,22 +10,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
-#include "views.h"
+#include "sums.h"
 
 namespace tanager {
-
-// A sum in eight parts, so that it vectorises, always in the same order.
-template <class Number = double, class Term>
-Number sum(Index size, Term&& term) {
-    Number parts[8] = {};
-    Index k = 0;
-    for (; k + 8 <= size; k += 8)
-        for (Index p = 0; p < 8; ++p) parts[p] += term(k + p);
-    for (; k < size; ++k) parts[0] += term(k);
-    return ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
-}
 
 // Steps and changes of the gradient that are remembered, newest last.
 //
@@ -39,9 +29,9 @@ class InverseCurvature {
         : size_(gradient.size),
           guess_(guess),
           most_(most),
-          steps_(static_cast<std::size_t>(most * size_)),
-          changes_(steps_.size()),
-          solved_changes_(steps_.size()),
+          steps_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(most * size_))),
+          changes_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(most * size_))),
+          solved_changes_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(most * size_))),
           products_(static_cast<std::size_t>(most)),
           solved_(gradient.begin(), gradient.end()),
           next_solved_(static_cast<std::size_t>(size_)) {
@@ -51,8 +41,8 @@ class InverseCurvature {
     // Take up the step from one point to the next and the change of the gradient.
     void learn(const double* from, const double* to, const double* gradient_from, const double* gradient_to) {
         const Index size = size_, place = n_learned_ % most_;
-        float* __restrict step = steps_.data() + place * size, * __restrict change = changes_.data() + place * size;
-        float* __restrict solved_change = solved_changes_.data() + place * size;
+        float* __restrict step = steps_.get() + place * size, * __restrict change = changes_.get() + place * size;
+        float* __restrict solved_change = solved_changes_.get() + place * size;
         std::copy_n(gradient_to, size, next_solved_.begin());
         guess_.solve(next_solved_.data());
         for (Index k = 0; k < size; ++k) {
@@ -74,8 +64,8 @@ class InverseCurvature {
         std::copy_n(gradient, size_, solved_.begin());
         guess_.solve(solved_.data());
         for (Index p = std::max(n_learned_ - most_, Index{0}); p < n_learned_; ++p) {
-            const float* change = changes_.data() + p % most_ * size_;
-            float* solved_change = solved_changes_.data() + p % most_ * size_;
+            const float* change = changes_.get() + p % most_ * size_;
+            float* solved_change = solved_changes_.get() + p % most_ * size_;
             std::copy_n(change, size_, next_solved_.begin());
             guess_.solve(next_solved_.data());
             for (Index k = 0; k < size_; ++k) solved_change[k] = static_cast<float>(next_solved_[k]);
@@ -90,8 +80,8 @@ class InverseCurvature {
         const Index size = size_, n_kept = std::min(n_learned_, most_);
         std::vector<double> shares(static_cast<std::size_t>(n_kept));
         const auto place = [&](Index p) { return (n_learned_ - 1 - p) % most_; };  // of the newest and those before
-        const auto step = [&](Index p) { return steps_.data() + place(p) * size; };
-        const auto change = [&](Index p) { return changes_.data() + place(p) * size; };
+        const auto step = [&](Index p) { return steps_.get() + place(p) * size; };
+        const auto change = [&](Index p) { return changes_.get() + place(p) * size; };
         for (Index k = 0; k < size; ++k) direction[k] = -gradient[k];
         double product = n_kept > 0 ? moved(direction, 0.0, step(0), step(0)) : 0.0;
         for (Index p = 0; p < n_kept; ++p) {
@@ -100,7 +90,7 @@ class InverseCurvature {
         }
         for (Index k = 0; k < size; ++k) direction[k] = -scale_ * solved_[k];
         for (Index p = 0; p < n_kept; ++p)
-            product = moved(direction, -scale_ * shares[p], solved_changes_.data() + place(p) * size, change(p));
+            product = moved(direction, -scale_ * shares[p], solved_changes_.get() + place(p) * size, change(p));
         for (Index p = n_kept - 1; p >= 0; --p) {
             const double share = shares[p] - product / products_[place(p)];
             product = moved(direction, share, step(p), change(std::max(p - 1, Index{0})));
@@ -121,7 +111,7 @@ class InverseCurvature {
     const Guess& guess_;
     Index most_, n_learned_ = 0;
     double scale_ = 1.0;
-    std::vector<float> steps_, changes_, solved_changes_;  // [most, size], in turn
+    std::unique_ptr<float[]> steps_, changes_, solved_changes_;  // [most, size], in turn
     std::vector<double> products_;
     std::vector<double> solved_, next_solved_;  // what solves the equations for the gradient
 };

@@ -61,7 +61,8 @@ class BinContents:
         place = np.searchsorted(total, goal.ravel(), side="left").reshape(goal.shape)
         points = x[np.minimum(np.maximum(np.minimum(place, high - 1), low), len(x) - 1)]
         is_empty = (low == high).ravel()
-        points[is_empty] = np.clip(bin_middles(cuts)[is_empty], x[0], x[-1])[:, None]
+        if is_empty.any():
+            points[is_empty] = np.clip(bin_middles(cuts)[is_empty], x[0], x[-1])[:, None]
         return cls(points, _decimals(used))
 
     @classmethod

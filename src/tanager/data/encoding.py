@@ -143,9 +143,9 @@ class FrameEncoder:
         columns: dict[int, NumericColumn | CategoryColumn] = {}
         for index in range(frame.n_columns):
             if is_numeric[index]:
-                between = BinContents.between(cuts[index])
-                contents = BinContents.read(numbers[index], cuts[index], weight) if keeps_contents else between
-                columns[index] = NumericColumn(_frozen(cuts[index]), has_missing[index], contents)
+                own = cuts[index]
+                contents = BinContents.read(numbers[index], own, weight) if keeps_contents else BinContents.between(own)
+                columns[index] = NumericColumn(_frozen(own), has_missing[index], contents)
             elif index in given.orders:
                 order = ordinal_values(observed_values(frame, index, rows), given.orders[index], frame.label(index))
                 columns[index] = CategoryColumn(_frozen(order), order[:0], has_missing[index], is_ordinal=True)

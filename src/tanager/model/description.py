@@ -153,8 +153,9 @@ def _best_tree(like: Layout, codes: IntArray, y: IntArray, weight: FloatArray, c
     cards = like.cards
     if like.groups is not None:
         codes, cards = grouped_codes(codes, like.groups)[:, n_features:], like.groups.cards
-    by_chance = np.outer(cards - 1, cards - 1) * like.n_classes / (2 * max(count_rows(weight), 1.0))
-    scores = conditional_mutual_information(codes, y, weight, cards.astype(np.int64), crew) - by_chance
+    scores = conditional_mutual_information(codes, y, weight, cards.astype(np.int64), crew)
+    by_chance = like.n_classes / (2 * max(count_rows(weight), 1.0))
+    scores -= by_chance * np.outer(cards - 1.0, cards - 1.0)
     parents = maximum_spanning_tree(scores)
     parents[scores[np.arange(n_features), parents] <= 0] = NO_PARENT
     return make_layout(fixed_parents(parents), like.cards, like.n_classes, groups=like.groups)

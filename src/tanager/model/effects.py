@@ -58,25 +58,31 @@ def group_values(codes: IntArray, cards: IntArray, n_ordered: IntArray, weight: 
     weight : float array of shape (N,)
     most : int
     """
-    maps = []
-    of_values = np.split(_count_values(codes.T, cards, weight), np.cumsum(cards)[:-1])
-    for counts, card, ordered in zip(of_values, cards.tolist(), n_ordered.tolist(), strict=True):
-        if card <= most or 0 < ordered <= most:
-            maps.append(np.arange(card))
-        elif ordered > most:
-            before = np.cumsum(counts[:ordered]) - counts[:ordered] / 2
-            place = np.minimum(
-                before * most / max(before[-1] + counts[ordered - 1] / 2, np.finfo(float).tiny), most - 1
-            )
-            groups = np.zeros(card, np.int64)
-            np.cumsum(np.diff(place.astype(np.int64)) > 0, out=groups[1:ordered])
-            groups[ordered:] = groups[ordered - 1] + 1 + np.arange(card - ordered)
-            maps.append(groups)
-        else:
-            rank = np.empty(card, np.int64)
-            rank[np.argsort(-counts, kind="stable")] = np.arange(card)
-            maps.append(np.minimum(rank, most - 1))
-    return make_groups(maps)
+    maps: dict[int, IntArray] = {}
+    counts, first = _count_values(codes.T, cards, weight), np.cumsum(cards) - cards
+    for card, ordered in sorted(set(zip(cards.tolist(), n_ordered.tolist(), strict=True))):
+        alike = np.flatnonzero((cards == card) & (n_ordered == ordered))
+        of_values = counts[first[alike, None] + np.arange(card)]
+        maps.update(zip(alike.tolist(), _groups_of(of_values, ordered, most), strict=True))
+    return make_groups([maps[i] for i in range(len(cards))])
+
+
+def _groups_of(counts: FloatArray, n_ordered: int, most: int) -> IntArray:
+    """Groups of the values of features that have as many of them, int64[F, R], from their weights [F, R]."""
+    card = counts.shape[1]
+    if card <= most or 0 < n_ordered <= most:
+        return np.broadcast_to(np.arange(card), counts.shape)
+    if n_ordered == 0:
+        rank = np.argsort(np.argsort(-counts, axis=1, kind="stable"), axis=1)
+        return np.minimum(rank, most - 1)
+    of_ordered = counts[:, :n_ordered]
+    below = np.cumsum(of_ordered, axis=1)
+    total = np.maximum(below[:, -1:], np.finfo(float).tiny)
+    place = np.minimum((below - of_ordered / 2) * most / total, most - 1).astype(np.int64)
+    groups = np.zeros(counts.shape, np.int64)
+    np.cumsum(np.diff(place, axis=1) > 0, axis=1, out=groups[:, 1:n_ordered])
+    groups[:, n_ordered:] = groups[:, n_ordered - 1, None] + 1 + np.arange(card - n_ordered)
+    return groups
 
 
 class Effects:
