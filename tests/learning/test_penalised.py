@@ -50,6 +50,12 @@ def make_context(n_rows=300, n_classes=3, n_threads=1, seed=0):
     return Context(Rows(codes, y, None, cards, n_classes, np.array([20, 20, 0])), n_threads)
 
 
+def hold_out_one_part_of_more(n_rows, monkeypatch):
+    """Where there are more rows than these, one part of them is held out in place of three."""
+    monkeypatch.setattr(penalised_module, "_MANY_ROWS", n_rows)
+    monkeypatch.setattr("tanager.learning.context._FEW_ROWS", n_rows)
+
+
 def fit(X, y, structure="chow-liu", parameters=GIVEN, weight=None, **options):
     return TANClassifier(structure, parameters, **{"random_state": 0, **options}).fit(X, y, weight)
 
@@ -349,13 +355,27 @@ def make(request):
     return ESTIMATORS[request.param]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs(make, n_classes):
+@pytest.mark.parametrize(("n_classes", "many_rows"), [(2, 10_000), (3, 10_000), (3, 100)])
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs(make, n_classes, many_rows, monkeypatch):
+    hold_out_one_part_of_more(many_rows, monkeypatch)
     X, y = numbers(n_classes=n_classes)
-    fits = [make(TUNED, random_state=0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 1, 2)]
-    found = [clf.predict_proba(X).tobytes() for clf in fits]
-    assert found[0] == found[1] == found[2]
-    assert fits[0].options_ == fits[1].options_ == fits[2].options_
+    fits = [make(TUNED, random_state=0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 1, 2, 5)]
+    assert len({clf.predict_proba(X).tobytes() for clf in fits}) == 1
+    assert all(clf.options_ == fits[0].options_ for clf in fits)
+
+
+@pytest.mark.parametrize(("many_rows", "n_each"), [(1000, 2), (100, 7)])
+def test_parts_that_are_held_out_share_the_threads(monkeypatch, many_rows, n_each):
+    hold_out_one_part_of_more(many_rows, monkeypatch)
+    seen = set()
+
+    def count_threads(*given):
+        seen.add(given[-1])
+        return make_effects(*given)
+
+    monkeypatch.setattr(penalised_module, "make_effects", count_threads)
+    TUNED.tuned(lay_out, make_context(n_threads=7), 0)
+    assert seen == {n_each}
 
 
 def test_whole_weights_are_repeated_rows(make):

@@ -104,7 +104,8 @@ class _Fold:
         return losses
 
     def _effects(self, rows: Rows, pairs: Sequence[tuple[int, int]], max_groups: int = _COARSE) -> Effects:
-        return make_effects(rows, self.context.n_ordered, self.context.groups(max_groups), pairs)
+        context = self.context
+        return make_effects(rows, context.n_ordered, context.groups(max_groups), pairs, context.n_threads)
 
 
 class _Search:
@@ -319,7 +320,8 @@ def _make_folds(context: Context, seed: int) -> list[_Fold]:
     has_one = n_rows > _MANY_ROWS or (n_rows > _ENOUGH_ROWS and n_rows * context.n_features > _MANY_CELLS)
     parts = hold_out(context.rows, seed, None if has_one else _N_PARTS)
     rows = [(context.rows.take_part(kept), context.rows.take_part(held)) for kept, held in parts]
-    return [_Fold(context.part(kept), held.merged()) for kept, held in rows]
+    n_each = max(1, context.n_threads // len(parts))
+    return [_Fold(context.part(kept).with_options(n_threads=n_each), held.merged()) for kept, held in rows]
 
 
 def _n_steps_stronger(context: Context, main: float, seed: int) -> int:
@@ -332,7 +334,8 @@ def _n_steps_stronger(context: Context, main: float, seed: int) -> int:
         return 0
     rows = context.rows
     kept, held = (rows.take_part(part) for part in hold_out(rows, seed, _N_PARTS)[0])
-    fold, weight, n_steps = _Fold(context.part(kept), held.merged()), held.merged().full_weight(), 0
+    fold = _Fold(context.part(kept).with_options(n_threads=context.n_threads), held.merged())
+    weight, n_steps = fold.held.full_weight(), 0
     while _stronger(main, n_steps) < _STRENGTHS[0]:
         before, after = (fold.main_losses(_stronger(main, steps)) for steps in (n_steps, n_steps + 1))
         if np.average(after - before, weights=weight) >= 0:
