@@ -77,6 +77,13 @@ def test_categories_have_the_same_numbers_in_all_rows(tmp_path):
     assert found.evaluations["naive Bayes"].error == 0
 
 
+def test_baselines_do_not_warn_of_rare_values(parts):
+    X = pd.DataFrame({"street": [f"street {k}" for k in range(100)] * 3})
+    y = parts[1][:300]
+    clf = TANClassifier("none", "ml", max_categories=None).fit(X, y)
+    assert evaluate_baselines(clf, ReportRows.read(clf, X, y), None) is not None
+
+
 def test_too_few_rows_for_baselines(clf, parts):
     assert evaluate_baselines(clf, ReportRows.read(clf, parts[2][:10], parts[3][:10]), None) is None
     assert evaluate_baselines(clf, ReportRows.read(clf, parts[2]), None) is None
