@@ -37,7 +37,7 @@ class InputError(ValueError):
 
 @contextmanager
 def one_line_errors(is_debug: bool = False) -> Iterator[None]:
-    """Turn exceptions into one line on stderr and an exit code, and warnings into notes, each of which is shown once."""
+    """Turn exceptions into one line on stderr and an exit code, and warnings into notes that are shown once."""
     told: set[str] = set()
 
     def show(message: Any, *_: Any) -> None:

@@ -88,7 +88,7 @@ def contenders(classifier: Any) -> dict[str, Any]:
 
 
 def evaluate(name: str, classifier: Any, X: Any, y: NDArray[Any], splits: list[_Split]) -> Score:
-    """Fit to the training rows of each split and count the errors on its test rows; warnings are left to the fit to all rows."""
+    """Fit to the training rows of each split and count the errors on its test rows; the fit to all rows will warn."""
     errors, seconds = [], 0.0
     for train, test in splits:
         start = time.perf_counter()

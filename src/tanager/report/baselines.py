@@ -77,7 +77,9 @@ def _predict(
     has_values = ~np.isnan(X).all(axis=0)
     model = TANClassifier(_STRUCTURES[name], "ml", categorical_features=is_category[has_values])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # about rare values, which the user has not asked baselines to keep
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # about rare values, which the user has not asked baselines to keep
         model.fit(X[:, has_values], y)
     probabilities = np.zeros((len(judged), n_classes))
     probabilities[:, model.classes_] = model.predict_proba(judged[:, has_values])
