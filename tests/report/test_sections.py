@@ -160,7 +160,7 @@ def test_two_models_side_by_side(clf, parts, tmp_path):
         assert f"{words}</th><td>{rows.sum()}</td>" in text
     n_edges = int((clf.parents_ >= 0).sum())
     assert f"in the first only</th><td>{n_edges}</td>" in text
-    assert f"{100 * abs(other_wrong.mean() - wrong.mean()):.2f} %" in text
+    assert f"{100 * abs(other_wrong.mean() - wrong.mean()):.2f} percentage points" in text
     lines = measured(text_of(path))
     assert lines["naive <i>"][0].startswith(f"{100 * other_wrong.mean():.2f} %")
 
