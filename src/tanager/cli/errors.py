@@ -49,7 +49,7 @@ def one_line_errors(is_debug: bool = False) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             if not is_debug:
-                warnings.showwarning = show
+                warnings.showwarning = show  # type: ignore[assignment]
             yield
     except KeyboardInterrupt:
         # A terminal may show a progress bar, which keeps its line.
