@@ -65,8 +65,8 @@ def bench(
 ) -> None:
     """Time fitting and predicting on this machine, next to scikit-learn.
 
-    The result is wall time on one data set, after a fit that is not timed: it shows what to expect, not which library is better.
-    For the full benchmarks, with CPU time and many data sets, run `make bench` in the source tree.
+    The result is wall time on one data set, after a fit that is not timed: it shows what to expect, not which library
+    is better. For the full benchmarks, with CPU time and many data sets, run `make bench` in the source tree.
 
     Examples:
 
