@@ -122,7 +122,7 @@ class Recipe(Options):
         """Find the space that parameters are learned in, and lay out its CPTs."""
         structure, rng = as_structure(self.structure), np.random.default_rng(seed)
         space = self._checked(structure.search(self._space(context, rng), context, rng))
-        if structure.is_fixed and not space.is_fixed:
+        if structure.is_fixed and not space.is_fixed and context.rules is None:  # rules may add "no parent"
             raise ValueError(f"structure={self.structure!r} says is_fixed=True, but leaves features several candidates")
         groups = as_parameters(self.parameters).groups(context)
         layout = make_layout(space, context.rows.cards, context.rows.n_classes, groups=groups)
