@@ -4,6 +4,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+import warnings
 
 import pytest
 import typer
@@ -22,6 +23,7 @@ def run(code, **options):
 def test_help_lists_the_commands_and_imports_nothing_heavy():
     code = """
 import sys
+import warnings
 sys.argv = ["tanager", "--help"]
 from tanager.cli import main
 try:
@@ -98,6 +100,21 @@ def test_errors_take_one_line(call, failing, error, message):
     assert result.stderr == f"{message}\n"
 
 
+@pytest.mark.filterwarnings("always")
+def test_warnings_are_notes_of_one_line(call, monkeypatch):
+    def command():
+        for _ in range(2):
+            warnings.warn("two\n lines", stacklevel=1)
+
+    class Module:
+        demo = staticmethod(command)
+
+    monkeypatch.setattr(app_module, "import_module", lambda name: Module)
+    result = call("demo")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "note: two lines\n"
+
+
 def test_interrupt(call, failing):
     failing(KeyboardInterrupt())
     result = call("demo")
@@ -130,6 +147,7 @@ def test_debug_shows_the_traceback(call, failing, monkeypatch, by):
 def test_missing_extras_are_named(blocked, command, message):
     code = f"""
 import sys
+import warnings
 sys.modules[{blocked!r}] = None
 sys.argv = ["tanager", *{command}]
 from tanager.cli import main

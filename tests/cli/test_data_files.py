@@ -116,6 +116,8 @@ def test_parquet_without_rows_is_an_empty_piece(tmp_path):
         ("t.csv", "a\tb\n1\t2\n", {}, "try --delimiter tab"),
         ("t.tsv", "a,b\n1,2\n", {}, "with the delimiter tab; try --delimiter ','"),
         ("t.csv", "a|b\n1|2\n", {}, "try --delimiter '|'"),
+        ("t.csv", "sep=;\na;b\n1;2\n", {}, "begins with a line for spreadsheets, 'sep=;', in place of"),
+        ("t.csv", "sep=;\na;b\n1;2\n", {"delimiter": ";"}, "remove it, and give the delimiter"),
         ("t.csv", "a,b\n1,2\n", {"delimiter": "::"}, "--delimiter must be one character or the word tab, got '::'"),
         ("t.csv", "a,b,a\n1,2,3\n", {}, "more than one column named 'a'"),
         ("t.csv", "a,b\n1,2\n3,4,5\n", {}, "a row with 3 cells where the first line has 2: 3,4,5"),

@@ -39,7 +39,7 @@ def test_classes_of_least_expected_cost(call, model, flowers, frame, tmp_path):
     assert csv.read_csv(out).column("prediction").to_pylist() == expected.tolist()
     true = np.searchsorted(CLASSES, frame.column("species").to_pylist())
     cost = matrix[true, np.searchsorted(CLASSES, expected)].mean()
-    assert result.stderr.strip().endswith(f"on 150 rows with a class; cost {cost:.4g} a row")
+    assert f"on 150 rows with a class; cost {cost:.4g} a row\n" in result.stderr
 
 
 def test_prediction_sets(call, with_sets, flowers, frame, tmp_path):

@@ -23,6 +23,6 @@ def test_errors_and_picture(call, few_digits, tmp_path):
     assert "200 training rows, 100 test rows, 64 pixels" in result.stdout
     for name in ("naive Bayes", "Chow-Liu tree", "learned TAN, defaults", r"learned TAN \(8 nearest pixels"):
         assert re.search(rf"{name}[^│]*│ +\d+\.\d\d% │", result.stdout)
-    assert "epoch 2/2" in result.stderr
+    assert result.stderr == ""  # progress is for terminals
     assert str(picture) in result.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")

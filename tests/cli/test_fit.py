@@ -229,6 +229,26 @@ def test_files_that_are_refused(refused, flowers, tmp_path, out):
     )
 
 
+def test_no_more_folds_than_rows(refused, flowers, out):
+    assert "--cv 151 makes more folds than there are rows, 150" in refused(
+        "fit", flowers, "--target", "species", "--cv", 151, "--out", out
+    )
+
+
+@pytest.mark.filterwarnings("always")
+def test_rare_values_are_noted_once_and_only_for_the_model_that_is_saved(call, csv_file, out):
+    rng = np.random.default_rng(0)
+    street = [f"street {k}" for k in rng.zipf(1.3, 1500) % 400]
+    data = csv_file(street=street, floor=rng.integers(0, 5, 1500), y=rng.choice(["high", "low"], 1500))
+    counted = call("fit", data, "--target", "y", "--out", out, "--structure=none", "--parameters=ml")
+    assert counted.exit_code == 0, counted.output
+    assert re.findall(".*rarest.*", counted.stderr) == [
+        line for line in counted.stderr.splitlines() if line.startswith("note: column 'street' has so many values")
+    ]
+    assert counted.stderr.count("rarest") == 1
+    assert "rarest" not in call("fit", data, "--target", "y", "--out", out).stderr  # keeps all values
+
+
 def test_outputs_that_are_refused(refused, flowers, tmp_path):
     before = flowers.read_bytes()
     assert "is an input and cannot be the output too" in refused(

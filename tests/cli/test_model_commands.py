@@ -145,6 +145,18 @@ def test_export(call, model, tmp_path, name):
     assert again.read_text() == out.read_text()
 
 
+def test_export_says_which_columns_were_read_otherwise(call, tmp_path):
+    rows = [f"{k % 28 + 1}.{k % 12 + 1}.2026,EUR {k % 7},{k % 3},{'no' if k % 7 < 3 else 'yes'}" for k in range(60)]
+    data, out = tmp_path / "t.csv", tmp_path / "t.tanager"
+    data.write_text("\n".join(["day,fee,size,late", *rows]))
+    assert call("fit", data, "--target", "late", "--out", out, "--no-test", "--quiet").exit_code == 0
+    told = call("export", out, "--out", tmp_path / "t.sql").stderr
+    assert (
+        "sql takes columns as fitting read them, not as they were written in the file: day (date), fee (number)\n"
+        in told
+    )
+
+
 def test_export_c_with_bits(call, model, tmp_path):
     out = tmp_path / "m.h"
     for bits in (4, 8):

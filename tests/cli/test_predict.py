@@ -45,6 +45,19 @@ def test_predictions_are_those_of_python(call, model, flowers, frame, out):
     assert "rows per second" in result.stderr
 
 
+def test_training_rows_are_noted(call, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{number:.6f},{'ab'[int(number > 0)]}" for number in rng.normal(size=400)]
+    seen, new, model = (tmp_path / name for name in ("seen.csv", "new.csv", "m.tanager"))
+    seen.write_text("\n".join(["x,y", *rows[:200]]))
+    new.write_text("\n".join(["x,y", *rows[200:]]))
+    assert call("fit", seen, "--target", "y", "--no-test", "--quiet", "--out", model).exit_code == 0
+    noted = "note: about 100% of these rows are training rows; expect more errors on new ones\n"
+    assert call("predict", model, seen).stderr.endswith(noted)
+    assert "training rows" not in call("predict", model, new).stderr
+    assert "training rows" not in call("predict", model, seen, "--quiet").stderr
+
+
 @pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "tsv.gz", "parquet"])
 def test_formats(call, model, flowers, frame, tmp_path, ending):
     out = tmp_path / f"p.{ending}"

@@ -21,6 +21,7 @@ def applied(cells, **options):
 
 def test_numbers_with_gaps():
     np.testing.assert_equal(applied(["1,5", "n/a", None, "2,25"]), {"it": [1.5, np.nan, np.nan, 2.25]})
+    np.testing.assert_equal(applied(["1.5", "#DIV/0!", "#REF!", "2"]), {"it": [1.5, np.nan, np.nan, 2.0]})
 
 
 def test_dates_become_the_parts_that_differ():
@@ -54,6 +55,7 @@ def test_spellings_join_the_most_frequent():
         ([None, ""], "it is empty"),
         (["a", "A ", "a"], "its only value is 'a'"),
         ([f"K{k}" for k in range(50)], "all 50 values are different"),
+        ([f"K{k % 49}" for k in range(50)], "49 of 50 values are different"),
         ([f"the number {k} of these remarks is long" for k in range(50)], "free text"),
         (["2026-01-01"] * 3, "its only value is '2026-01-01'"),
     ],

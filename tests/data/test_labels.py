@@ -12,6 +12,7 @@ from tanager.data import (
     group_labels,
     value_labels,
 )
+from tanager.data.contents import BinContents
 
 
 def numbers(*cuts, has_missing=False):
@@ -83,6 +84,13 @@ def test_the_label_of_a_bin_holds_the_whole_numbers_in_it(values):
 def test_large_numbers_have_no_exponent():
     assert value_labels(numbers(33790.25, 1176000.7)) == ["< 33790", "33790 to 1176000", ">= 1176000"]
     assert value_labels(numbers(1e-7, 1e20)) == ["< 1e-07", "1e-07 to 1e+20", ">= 1e+20"]
+
+
+def test_long_numbers_with_a_bin_of_their_own():
+    values = np.array([-5.535652774370123, 0.1 + 0.2, 0.3 + 1e-9, 104316.18])
+    contents = BinContents(np.repeat(values[:, None], 2, axis=1))
+    column = NumericColumn((values[:-1] + values[1:]) / 2, contents=contents)
+    assert value_labels(column) == ["-5.53565277", "0.3", "0.300000001", "104316.18"]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     "README.md",
     "docs/practice.md",
+    "docs/queries.md",
+    "docs/report.md",
     "docs/tutorial-practitioner.md",
     "docs/tutorial-researcher.md",
     "docs/tutorial-deployer.md",

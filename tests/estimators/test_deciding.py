@@ -55,6 +55,7 @@ def test_costs_by_class():
         ("free", "costs must be numbers, got 'free'"),
         ({"ill": {"well": 1}}, r"predict 'ill' where 'well' is true: give costs\['well'\]\['ill'\]"),
         ({"ill": {"wel": 1}}, r"costs name the class 'wel'; did you mean 'well'\?"),
+        ({"ill": {"well": "10"}, "well": {"ill": 1}}, r"costs\['ill'\]\['well'\] must be a number, got '10'"),
         ({"ill": 5}, r"costs\['ill'\] must be a mapping"),
         ({"ill": {"well": np.nan}, "well": {"ill": 1}}, "costs must be finite"),
     ],

@@ -188,8 +188,11 @@ def streets():
 
 def test_rare_values_are_pooled_and_listed(streets):
     X, y = streets
-    with pytest.warns(UserWarning, match=r"column 'street' has so many values that its \d+ rarest share one code"):
+    with pytest.warns(
+        UserWarning, match=r"column 'street' has so many values that its \d+ rarest share one code"
+    ) as told:
         classifier = TANClassifier("subset", **QUICK).fit(X, y)
+    assert told[0].filename == __file__
     column = classifier.encoder_.columns[0]
     assert classifier.encoder_.cards.tolist() == [64, 5]
     assert column.categories.size == 63

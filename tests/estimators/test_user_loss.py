@@ -129,12 +129,13 @@ def test_classifier_with_own_loss_can_be_cloned(numbers):
 @pytest.mark.parametrize(
     ("loss", "error", "message"),
     [
+        (lambda log_joint, y, weight: 1.0, TypeError, "the loss must return two things, .* got float"),
         (lambda log_joint, y, weight: (0.0, np.zeros(3)), ValueError, "the gradient of the loss must have the shape"),
         (torch_loss(lambda log_joint, y: 1.0), TypeError, "must return one number, .* got float"),
         (torch_loss(lambda log_joint, y: log_joint), TypeError, r"must return one number, .* got shape \(100, 3\)"),
         (lambda log_joint, y, weight: (np.nan, log_joint), ArithmeticError, "check the gradient of a loss of your own"),
     ],
-    ids=["gradient of wrong shape", "no tensor", "not reduced", "nan"],
+    ids=["no gradient", "gradient of wrong shape", "no tensor", "not reduced", "nan"],
 )
 def test_losses_that_do_not_keep_to_the_rules(numbers, loss, error, message):
     with pytest.raises(error, match=message):

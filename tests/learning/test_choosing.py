@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tanager import GradientDescent, TANClassifier, TANEnsembleClassifier
 from tanager.learning import NO_CHOICE, Choice, Context, Recipe, Rows, calibrated, choose, hold_out
-from tanager.learning.choosing import _judge, best_weights, combined, try_recipes
+from tanager.learning.choosing import Difference, _judge, best_weights, combined, try_recipes
 from tanager.structure import ParentSets
 
 RECIPES = {name: name for name in ("a", "b", "c")}
@@ -353,3 +353,15 @@ def test_a_sum_is_chosen_only_where_that_is_allowed():
     assert free.made_of.first == "a"
     assert [trial.name for trial in free.trials] == ["a", "b", "c", "a and b"]
     assert free.temperature == 1.0
+
+
+@pytest.mark.parametrize(
+    ("difference", "shown"),
+    [
+        ((0.0123, 0.004), "0.0123 ± 0.0040"),
+        ((-0.00001, 0.002), "0.0000 ± 0.0020"),
+        ((-0.0002, 0.0001), "less than 0.001"),
+    ],
+)
+def test_differences_in_words(difference, shown):
+    assert str(Difference(*difference)) == shown

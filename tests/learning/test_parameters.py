@@ -122,6 +122,12 @@ class TestOptionsOfGradientDescent:
         with pytest.raises(ValueError, match=message):
             GradientDescent(bad)
 
+    def test_a_loss_of_two_arguments_is_refused_at_once(self):
+        with pytest.raises(
+            ValueError, match=r"loss\(log_joint, y, sample_weight\), but this one takes \(log_joint, y\);"
+        ):
+            GradientDescent(loss=lambda log_joint, y: (0.0, log_joint))
+
     @pytest.mark.parametrize("loss", [Hybrid(lam=3.0), "margin", lambda log_joint, y, weight: None, NotKept("mine")])
     def test_losses_of_any_kind_are_taken(self, loss):
         assert GradientDescent(loss).loss == loss

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
+from tanager import TANClassifier
 from tanager.learning import (
     STRUCTURES,
     AllPredecessors,
@@ -29,6 +30,7 @@ from tanager.learning import (
     Subset,
     as_structure,
 )
+from tanager.learning.structures import StructureOptions
 from tanager.model import pair_scores
 from tanager.structure import (
     ParentSets,
@@ -552,3 +554,41 @@ def test_options_that_a_structure_does_not_have_are_refused(make, message):
 def test_mistakes_that_only_the_rows_show(context, structure, message):
     with pytest.raises(ValueError, match=message):
         space_of(structure, context)
+
+
+class Own(StructureOptions):
+    """A structure of the user's, whose space is what it is given."""
+
+    found: object = None
+    is_fixed_here: bool = False
+
+    @property
+    def is_fixed(self):
+        return self.is_fixed_here
+
+    def space(self, context, rng):
+        return self.found
+
+
+@pytest.mark.parametrize(
+    ("structure", "parameters", "error", "message"),
+    [
+        (Own([[-1]] * 3), "gradient", TypeError, "must return a ParentSets, got list; ParentSets.from_lists makes one"),
+        (
+            Own(ParentSets.from_lists([[-1, 1], [-1], [-1]]), is_fixed_here=True),
+            "ml",
+            ValueError,
+            "says is_fixed=True, but leaves features several candidates",
+        ),
+        (
+            type("Half", (), {"space": None, "forest": None})(),
+            "gradient",
+            ValueError,
+            "lacks is_fixed, may_have_cycles, s",
+        ),
+    ],
+)
+def test_structures_of_ones_own_that_do_not_keep_their_word(structure, parameters, error, message):
+    X = np.random.default_rng(0).integers(0, 3, (60, 3))
+    with pytest.raises(error, match=message):
+        TANClassifier(structure, parameters, binning="none", random_state=0).fit(X, X[:, 0] % 2)

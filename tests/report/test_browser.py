@@ -571,6 +571,22 @@ def test_labels_of_bars_do_not_overlap(browser, tmp_path):
         browser.assert_quiet()
 
 
+def test_long_numbers_and_missing_cells_in_the_what_if_panel(browser, tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    X[::3, 0] = np.nan
+    clf = TANClassifier("none", "ml").fit(X, X[:, 1] > 0)
+    write_report(clf, tmp_path / "long.html", X, X[:, 1] > 0)
+    for width in (1400, 390):
+        browser.open(tmp_path / "long.html", width=width)
+        widths = browser.run(
+            "const b = document.querySelector('.setting .small'); return [b.scrollWidth, b.clientWidth]"
+        )
+        assert widths[0] <= widths[1]
+        labels = browser.run("return [...document.querySelectorAll('.bar-label')].map((e) => e.textContent)")
+        assert max(map(len, labels)) <= len("Start (class prior)")
+        browser.assert_quiet()
+
+
 def test_printing_opens_everything_in_light_colours(browser, reports):
     browser.open(reports / "cells.html")
     browser.set_dark(True)

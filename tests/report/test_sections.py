@@ -77,6 +77,13 @@ def test_categories_have_the_same_numbers_in_all_rows(tmp_path):
     assert found.evaluations["naive Bayes"].error == 0
 
 
+def test_baselines_do_not_warn_of_rare_values(parts):
+    X = pd.DataFrame({"street": [f"street {k}" for k in range(100)] * 3})
+    y = parts[1][:300]
+    clf = TANClassifier("none", "ml", max_categories=None).fit(X, y)
+    assert evaluate_baselines(clf, ReportRows.read(clf, X, y), None) is not None
+
+
 def test_too_few_rows_for_baselines(clf, parts):
     assert evaluate_baselines(clf, ReportRows.read(clf, parts[2][:10], parts[3][:10]), None) is None
     assert evaluate_baselines(clf, ReportRows.read(clf, parts[2]), None) is None
@@ -153,7 +160,7 @@ def test_two_models_side_by_side(clf, parts, tmp_path):
         assert f"{words}</th><td>{rows.sum()}</td>" in text
     n_edges = int((clf.parents_ >= 0).sum())
     assert f"in the first only</th><td>{n_edges}</td>" in text
-    assert f"{100 * abs(other_wrong.mean() - wrong.mean()):.2f} %" in text
+    assert f"{100 * abs(other_wrong.mean() - wrong.mean()):.2f} percentage points" in text
     lines = measured(text_of(path))
     assert lines["naive <i>"][0].startswith(f"{100 * other_wrong.mean():.2f} %")
 

@@ -65,8 +65,8 @@ def bench(
 ) -> None:
     """Time fitting and predicting on this machine, next to scikit-learn.
 
-    The result is wall time on one data set, without compilation: it shows what to expect, not which library is better.
-    For the full benchmarks, with CPU time and many data sets, run `make bench` in the source tree.
+    The result is wall time on one data set, after a fit that is not timed: it shows what to expect, not which library
+    is better. For the full benchmarks, with CPU time and many data sets, run `make bench` in the source tree.
 
     Examples:
 
@@ -113,7 +113,7 @@ def _contenders(rows: _Rows, jobs: int) -> list[tuple[str, Callable[[], Any], bo
 def _measure(name: str, make: Callable[[], Any], rows: _Rows, repeat: int, is_coded: bool) -> _Measured:
     X, X_test = (rows.codes, rows.codes_test) if is_coded else (rows.X, rows.X_test)
     fits, predictions = [], []
-    make().fit(X, rows.y).predict(X_test)  # compiles
+    make().fit(X, rows.y).predict(X_test)  # reads the compiled core, which is not timed
     for _ in range(repeat):
         start = time.perf_counter()
         classifier = make().fit(X, rows.y)

@@ -203,7 +203,12 @@ class TextData:
         return first, records.line_num
 
     def _check_header(self, names: list[str]) -> None:
-        """Refuse duplicate names, and a header that another delimiter would split."""
+        """Refuse duplicate names, a header that another delimiter would split, and the line sep=; of a spreadsheet."""
+        if names[0].lower().startswith("sep="):
+            raise InputError(
+                f"{self.path} begins with a line for spreadsheets, {names[0]!r}, in place of the names of the columns: "
+                "remove it, and give the delimiter with --delimiter"
+            )
         if len(names) == 1:
             for other, shown in _DELIMITERS.items():
                 if other != self._delimiter and other in self._raw_names[0]:

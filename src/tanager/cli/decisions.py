@@ -16,7 +16,11 @@ from tanager._options import suggest
 from tanager._types import FloatArray
 from tanager.cli.errors import InputError
 from tanager.cli.model_rows import NO_CLASS, LoadedModel, Piece
+from tanager.data.fingerprint import hash_cells, hash_rows
 from tanager.estimators.deciding import cost_matrix
+from tanager.estimators.inputs import read_rows
+
+_MOST = 0.5  # share of training rows from which on an error says nothing about others
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ class Tally:
         self._decisions, self._classes = decisions, decisions.classifier.classes_
         self.n_rows = self._n_known = self._n_wrong = self._n_right_sets = self._n_in_sets = 0
         self._cost = 0.0
+        self._share_trained_on: float | None = None  # of the first piece, as far as it can be told
 
     def add(self, piece: Piece, answers: Answers) -> None:
         """Count some rows; a class that the model does not know counts as an error."""
@@ -102,6 +107,8 @@ class Tally:
             self._n_in_sets += int(answers.sets.sum())
         if piece.classes is None:
             return
+        if self.n_rows == len(labels):
+            self._share_trained_on = _share_trained_on(decisions.classifier, piece.X, piece.classes)
         is_right = (piece.classes >= 0) & (self._classes[piece.classes] == labels)
         has_class = piece.classes != NO_CLASS
         self._n_known += int(has_class.sum())
@@ -129,7 +136,21 @@ class Tally:
             text += f"; cost {self._cost / self._n_known:.4g} a row"
         if decisions.coverage is not None:
             text += f"; {self._n_right_sets / self._n_known:.2%} of the sets have it"
+        if (self._share_trained_on or 0.0) > _MOST:
+            share = f"{self._share_trained_on:.0%}"
+            text += f"\nnote: about {share} of these rows are training rows; expect more errors on new ones"
         return text
+
+
+def _share_trained_on(classifier: Any, X: Any, classes: NDArray[np.int64]) -> float | None:
+    """Estimate of the share of rows that a classifier was trained on, None if it cannot be told."""
+    fingerprint, known = getattr(classifier, "fingerprint_", None), np.flatnonzero(classes >= 0)
+    if fingerprint is None:
+        return None
+    frame = read_rows(classifier, X, reset=False)
+    cells = hash_cells(classifier.encoder_, frame, classifier.encoder_.encode(frame))
+    share: float | None = fingerprint.share_of(hash_rows(cells[known], classes[known]))
+    return share
 
 
 def make_decisions(model: LoadedModel, costs: Sequence[str], coverage: float | None, *, has_proba: bool) -> Decisions:

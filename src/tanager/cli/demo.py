@@ -57,7 +57,7 @@ def run_demo(picture: Path, console: Console, n_jobs: int = 1) -> list[Outcome]:
         "Chow-Liu tree, maximum likelihood": TANClassifier("chow-liu", "ml"),
         "learned TAN, defaults": TANClassifier(n_jobs=n_jobs, random_state=0),
         "learned TAN (8 nearest pixels, hybrid loss)": TANClassifier(
-            Nearest(_SHAPE), _PARAMETERS, n_jobs=n_jobs, random_state=0, verbose=1
+            Nearest(_SHAPE), _PARAMETERS, n_jobs=n_jobs, random_state=0, verbose=int(console.is_terminal)
         ),
     }
     outcomes = [_try(name, classifier, *parts) for name, classifier in contenders.items()]

@@ -1,4 +1,4 @@
-"""Errors of all commands: one line on stderr, and an exit code that fits.
+"""Errors and warnings of all commands: one line on stderr, and an exit code that fits.
 
 Exit codes: 0 done, 1 error, 2 wrong usage, 130 interrupted. ``--debug`` shows the traceback.
 """
@@ -6,8 +6,10 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 130 interrupted. ``--debug`` shows t
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
@@ -35,9 +37,20 @@ class InputError(ValueError):
 
 @contextmanager
 def one_line_errors(is_debug: bool = False) -> Iterator[None]:
-    """Turn exceptions into one line on stderr and an exit code."""
+    """Turn exceptions into one line on stderr and an exit code, and warnings into notes that are shown once."""
+    told: set[str] = set()
+
+    def show(message: Any, *_: Any) -> None:
+        note = f"note: {' '.join(str(message).split())}"
+        if note not in told:
+            told.add(note)
+            _tell(note)
+
     try:
-        yield
+        with warnings.catch_warnings():
+            if not is_debug:
+                warnings.showwarning = show  # type: ignore[assignment]
+            yield
     except KeyboardInterrupt:
         # A terminal may show a progress bar, which keeps its line.
         _tell(("\n" if sys.stderr.isatty() else "") + "interrupted: nothing was written")

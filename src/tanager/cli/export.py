@@ -12,6 +12,7 @@ from tanager.cli.console import PlainConsole
 from tanager.cli.model_rows import load_model
 from tanager.cli.options import QuietOption, check_output
 from tanager.cli.settings import check_names, parse_settings
+from tanager.data.cleaning import AS_IS, LEFT_OUT
 from tanager.exports import FORMATS
 from tanager.exports import export as write_export
 
@@ -57,4 +58,9 @@ def export(
     if loaded.target is not None and "target" in known:
         options.setdefault("target", loaded.target)
     write_export(loaded.classifier, out, to, **options)
-    PlainConsole(stderr=True, quiet=quiet).print(f"saved as {out}", soft_wrap=True, highlight=False, markup=False)
+    console = PlainConsole(stderr=True, quiet=quiet)
+    read = ", ".join(f"{plan.name} ({plan.kind})" for plan in loaded.plans if plan.kind not in (AS_IS, LEFT_OUT))
+    if read:
+        note = f"note: {to} takes columns as fitting read them, not as they were written in the file: {read}"
+        console.print(note, soft_wrap=True, highlight=False, markup=False)
+    console.print(f"saved as {out}", soft_wrap=True, highlight=False, markup=False)

@@ -259,6 +259,8 @@ def fit(
         _fit_large(classifier, rows, test_size, out, console)
         return
     training = read_training_data(data, reading, target, said)
+    if cv is not None and cv > len(training.y):
+        raise InputError(f"--cv {cv} makes more folds than there are rows, {len(training.y)}: use fewer")
     classifier.set_params(categorical_features=training.categorical)
     numbers = [summary.name for summary in training.summaries if summary.kind == "number"]
     known.set_values(classifier, np.unique(training.y).tolist(), numbers)

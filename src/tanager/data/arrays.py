@@ -129,7 +129,7 @@ def dates_error(label: str, kind: str) -> TypeError:
     """The error for dates and durations."""
     return TypeError(
         f"{label} holds dates or durations ({kind}), which have no fixed set of values; turn them into numbers or text "
-        "first, for instance the year, the weekday or the number of days"
+        "first, for instance the year, the weekday or the number of days; TableCleaner splits dates in this way"
     )
 
 

@@ -134,7 +134,7 @@ class ColumnPlan:
         if value is None:
             raise ValueError(
                 f"column {self.name!r} holds numbers, but {text!r} is not one that is written with the decimal sign "
-                f"{self.decimal!r}; mend it, or keep the column as text when fitting"
+                f"{self.decimal!r}; correct the cell, or keep the column as text when fitting (as_is, --as-is)"
             )
         return value
 
@@ -144,7 +144,7 @@ class ColumnPlan:
             order = "the day" if self.day_first else "the month"
             raise ValueError(
                 f"column {self.name!r} holds dates, but {text!r} is not one ({order} comes first where the year comes "
-                "last); mend it, or keep the column as text when fitting"
+                "last); correct the cell, or keep the column as text when fitting (as_is, --as-is)"
             )
         return time
 
@@ -196,7 +196,7 @@ def plan_text(
     n_rows = int(counts.sum())
     n_numbers = sum(map(_is_plain_number, words))
     if n_rows > _MANY_ROWS and len(words) >= 0.95 * n_rows and n_numbers < 0.5 * len(words):
-        return ColumnPlan(name, LEFT_OUT, note=_unique_note(words))
+        return ColumnPlan(name, LEFT_OUT, note=_unique_note(words, n_rows))
     return _plan_spellings(name, Counter(dict(zip(levels, counts.tolist(), strict=True))), words)
 
 
@@ -247,14 +247,17 @@ def spelling_note(labels: Sequence[str]) -> str | None:
 
     >>> spelling_note(["yes", "no", "Yes "])
     "the classes 'Yes ' and 'yes' differ only in case or space: are they one class?"
+    >>> spelling_note(["yes", "no", "Yes", "No"])
+    "the classes 'No' and 'no', 'Yes' and 'yes' differ only in case or space: is each of these one class?"
     """
     by_key: dict[str, list[str]] = {}
     for label in sorted(labels):
         by_key.setdefault(_key(label), []).append(label)
-    for same in by_key.values():
-        if len(same) > 1:
-            return f"the classes {' and '.join(map(repr, same))} differ only in case or space: are they one class?"
-    return None
+    alike = [" and ".join(map(repr, same)) for same in by_key.values() if len(same) > 1]
+    if not alike:
+        return None
+    question = "are they one class?" if len(alike) == 1 else "is each of these one class?"
+    return f"the classes {', '.join(alike)} differ only in case or space: {question}"
 
 
 def _plan_dates(name: str, style: DateStyle, words: list[str], gone: tuple[str, ...]) -> ColumnPlan:
@@ -306,11 +309,12 @@ def _gone_note(gone: tuple[str, ...]) -> str:
     return f"; {', '.join(map(repr, shown))} {'is' if len(shown) == 1 else 'are'} missing" if shown else ""
 
 
-def _unique_note(words: list[str]) -> str:
+def _unique_note(words: list[str], n_rows: int) -> str:
     n_letters = sum(map(len, words)) / len(words)
     if n_letters >= _LONG_TEXT and sum(len(word.split()) for word in words) / len(words) >= _SEVERAL_WORDS:
         return f"left out: free text, {n_letters:.0f} characters on average"
-    return f"left out: all {len(words)} values are different, as those of an identifier"
+    shown = f"all {n_rows} values are" if len(words) == n_rows else f"{len(words)} of {n_rows} values are"
+    return f"left out: {shown} different, as those of an identifier"
 
 
 def _key(text: str) -> str:

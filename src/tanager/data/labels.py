@@ -17,6 +17,7 @@ POOLED_LABEL = "other"
 
 _LONGEST_LIST = 40  # characters of the names in a group; those of more are counted
 _LEAST_WITH_EXPONENT = 1e9
+_LONGEST_NUMBER = 10  # characters of a single number that is shown with all its digits
 
 
 def value_labels(column: NumericColumn | CategoryColumn) -> list[str]:
@@ -37,7 +38,8 @@ def value_labels(column: NumericColumn | CategoryColumn) -> list[str]:
     if isinstance(column, NumericColumn):
         label = _range_labeller(column.cuts.tolist())
         single = column.contents.single_values()
-        labels = [label(code, code) if value is None else _text(value) for code, value in enumerate(single)]
+        texts = _single_texts([value for value in single if value is not None])
+        labels = [label(code, code) if value is None else texts[value] for code, value in enumerate(single)]
     else:
         labels = [_text(value) for value in column.categories.tolist()]
         if column.pooled.size:
@@ -128,12 +130,30 @@ def _are_between_whole_numbers(cuts: list[float]) -> bool:
 
 def _cut_texts(cuts: list[float]) -> list[str]:
     """Cuts with as many digits as keep neighbours apart."""
-    digits = next((n for n in range(4, 17) if len({f"{cut:.{n}g}" for cut in cuts}) == len(cuts)), 17)
-    texts = [f"{cut:.{digits}g}" for cut in cuts]
+    texts = _apart(cuts, 4)
     # Numbers such as 3.379e+04 are hard to read.
     return [
         f"{float(text):.0f}" if "e+" in text and abs(float(text)) < _LEAST_WITH_EXPONENT else text for text in texts
     ]
+
+
+def _single_texts(values: list[float]) -> dict[float, str]:
+    """The text of each number that has a bin of its own; a long one has as many digits as keep them apart.
+
+    >>> _single_texts([0.1, -5.535652774370123, 123456789012.0])
+    {0.1: '0.1', -5.535652774370123: '-5.535653', 123456789012.0: '123456789012.0'}
+    """
+    exact, short = map(_text, values), _apart(values, 7)
+    return {
+        value: text if len(text) <= _LONGEST_NUMBER or value.is_integer() else shorter
+        for value, text, shorter in zip(values, exact, short, strict=True)
+    }
+
+
+def _apart(numbers: list[float], fewest: int) -> list[str]:
+    """Numbers with as many digits as keep them apart, and no fewer than these."""
+    digits = next((n for n in range(fewest, 17) if len({f"{each:.{n}g}" for each in numbers}) == len(numbers)), 17)
+    return [f"{each:.{digits}g}" for each in numbers]
 
 
 def _runs(codes: list[int]) -> list[tuple[int, int]]:

@@ -173,4 +173,4 @@ def _library(X: Any) -> _Library:
                 }
             ),
         )
-    raise TypeError(f"a pandas, polars or Arrow frame is required, not a {type(X).__name__}")
+    raise TypeError(f"a pandas, polars or Arrow frame is required, not a {type(X).__name__}; put it into one first")

@@ -11,7 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-MISSING_WORDS = ("", "?", "-", "--", "na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown", "#n/a")
+MISSING_WORDS = (
+    *("", "?", "-", "--", "na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown"),
+    *("#n/a", "#div/0!", "#name?", "#null!", "#num!", "#ref!", "#value!"),  # what spreadsheets show for an error
+)
 """Words that often mark a missing cell, in lower case."""
 
 _SIGNS = "€$£¥₹"

@@ -178,7 +178,7 @@ class TANBase(
             warnings.warn(
                 f"column {name!r} has so many values that its {len(values)} rarest share one code "
                 "(see pooled_categories_); max_categories sets the limit",
-                stacklevel=3,
+                stacklevel=4,  # where fit was called
             )
 
     def _keep(self, encoded: Encoded, learned: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -92,11 +93,15 @@ def _matrix_of_mapping(costs: Mapping[Any, Any], classes: list[Any]) -> FloatArr
     matrix = np.zeros((len(classes), len(classes)))
     for i, true in enumerate(classes):
         for j, predicted in enumerate(classes):
-            given = costs.get(true, {}).get(predicted, 0.0 if i == j else None)
+            given, place = (
+                costs.get(true, {}).get(predicted, 0.0 if i == j else None),
+                f"costs[{true!r}][{predicted!r}]",
+            )
             if given is None:
                 raise ValueError(
-                    f"costs do not say what it costs to predict {predicted!r} where {true!r} is true: "
-                    f"give costs[{true!r}][{predicted!r}]"
+                    f"costs do not say what it costs to predict {predicted!r} where {true!r} is true: give {place}"
                 )
+            if not isinstance(given, Real):
+                raise ValueError(f"{place} must be a number, got {given!r}")
             matrix[i, j] = given
     return cost_matrix(matrix, np.array(classes, object))

@@ -222,28 +222,33 @@ def edge_widths(edges: Edges) -> FloatArray:
 
 def _said_of_description(edges: Sequence[Edge]) -> str:
     """That the data are described by another tree, and its strongest edges, in words."""
-    best = sorted(edges, key=lambda edge: -edge.information)[:_SHOWN]
-    shown = ", ".join(f"{each.parent} -> {each.child} ({each.information:.3f})" for each in best)
     return (
         "Predictions use these edges. Another tree describes the data clearly better; queries, samples and CPTs "
-        f"use it. Its strongest edges, by what the parent tells about the feature in nats: {shown}."
+        f"use it. Its strongest edges, by what the parent tells about the feature in nats: {_most_telling(edges)}."
     )
+
+
+def _most_telling(edges: Sequence[Edge]) -> str:
+    """The edges that tell most about the data; those that tell nothing are left out if there are others."""
+    best = sorted(edges, key=lambda edge: -edge.information)[:_SHOWN]
+    telling = [edge for edge in best if edge.information >= 0.0005] or best[:1]
+    return ", ".join(f"{each.parent} -> {each.child} ({each.information:z.3f})" for each in telling)
 
 
 def _said_of_edges(edges: Sequence[Edge], n_features: int) -> str:
     """Which edges add most, in words."""
     if not edges:
-        return f"No edges between {n_features} features: each depends on the class alone."
+        alone = "the only feature depends" if n_features == 1 else f"each of {n_features} features depends"
+        return f"There are no edges: {alone} on the class alone."
     counted = f"{len(edges)} edge{'s' if len(edges) > 1 else ''} between {n_features} features."
     if np.isnan(edges[0].gain):
-        best = sorted(edges, key=lambda edge: -edge.information)[:_SHOWN]
-        shown = ", ".join(f"{each.parent} -> {each.child} ({each.information:.3f})" for each in best)
         return (
-            f"{counted} What they add to predictions was not measured; they tell most about the data, in nats: {shown}."
+            f"{counted} What edges add to predictions was not measured; these tell most about the data, in nats: "
+            f"{_most_telling(edges)}."
         )
     clear = sorted((edge for edge in edges if edge.adds), key=lambda edge: -edge.gain)
     if not clear:
-        return f"{counted} None of them alone lowers the log-loss of held-out rows by more than two standard errors."
+        return f"{counted} No edge alone lowers the log-loss of held-out rows by more than two standard errors."
     shown = ", ".join(f"{each.parent} -> {each.child} ({each.gain:.4f})" for each in clear[:_SHOWN])
     more = f" and {len(clear) - _SHOWN} more" if len(clear) > _SHOWN else ""
-    return f"{counted} They lower the log-loss of held-out rows most: {shown}{more}."
+    return f"{counted} These lower the log-loss of held-out rows most: {shown}{more}."

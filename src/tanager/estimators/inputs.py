@@ -379,6 +379,8 @@ def _number_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
         return _sort_classes(list(position), codes, labels.dtype)
     if labels.dtype.kind == "O":
         _refuse_missing(cells)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise _missing_error()
     labels = check_array(labels, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y")
     check_classification_targets(labels)
     classes, numbers = np.unique(labels, return_inverse=True)

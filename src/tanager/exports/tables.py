@@ -158,7 +158,8 @@ def bayesian_network(clf: Any) -> Network:
     check_fitted(clf)
     if isinstance(clf, TANEnsembleClassifier):
         raise TypeError(
-            "an ensemble is not one network; export each of its estimators_ instead, or the whole as ONNX or C"
+            "an ensemble is not one network; export each of its estimators_ instead, or the whole as ONNX, SQL, "
+            "JavaScript or C"
         )
     network: Network = clf.description_
     if network.has_pairs and not network.is_bayesian_network:

@@ -42,6 +42,7 @@ _HOPELESS, _STANDARD_ERRORS = 1.15, 2.0
 FEWEST_ERRORS = 15
 """Errors on held-out rows below which these cannot tell whether something that helps a little does."""
 _MOST_WEIGHT = 2.0
+_NEGLIGIBLE = 0.001  # of a difference of log-losses: in words, digits of smaller ones would say nothing
 
 
 class Difference(NamedTuple):
@@ -56,7 +57,9 @@ class Difference(NamedTuple):
         return self.mean > 2 * self.standard_error
 
     def __str__(self) -> str:
-        return f"{self.mean:.4f} ± {self.standard_error:.4f}"
+        if abs(self.mean) + self.standard_error < _NEGLIGIBLE:
+            return f"less than {_NEGLIGIBLE}"
+        return f"{self.mean:z.4f} ± {self.standard_error:.4f}"
 
 
 class Sum(NamedTuple):
@@ -135,7 +138,7 @@ class Choice(NamedTuple):
         if self.name == GIVEN:
             said = f"Structure and parameters were given; they have {measured}."
         elif not others:
-            said = f"Preset {best.name!r} was the only one worth trying on such rows; it has {measured}."
+            said = f"Preset {best.name!r} was the only one worth trying here; it has {measured}."
         else:
             tried = ", ".join(f"{trial.name!r} {trial.error:.2%} and {trial.log_loss:.4f}" for trial in others)
             why = f"was best of {len(self.trials)}"
@@ -173,8 +176,8 @@ def _said_of_parents(parents: Difference, log_loss: str) -> str:
     if parents.is_clear:
         return f"Without parents {log_loss} is higher by {parents}."
     return (
-        f"Parents add nothing that held-out rows show (without them {log_loss} changes by {parents}): the features "
-        "one by one tell the classes apart as well."
+        f"Held-out rows show no gain from parents (without them {log_loss} changes by {parents}): one by one, the "
+        "features tell the classes apart just as well."
     )
 
 

@@ -21,7 +21,7 @@ from tanager._types import FloatArray, IntArray
 from tanager.learning.context import Context, Rows, hold_out
 from tanager.learning.limits import REFIT, SEARCH, Monitor, Validation
 from tanager.learning.structures import Forest
-from tanager.losses import LOSSES, Loss
+from tanager.losses import LOSSES, Loss, check_loss
 from tanager.model import (
     Groups,
     Layout,
@@ -349,7 +349,7 @@ class GradientDescent(ParameterOptions):
     early_stopping: int | None = None
 
     def __post_init__(self) -> None:
-        self.resolved("loss")
+        check_loss(self.resolved("loss"))
         if self.early_stopping is not None:
             check_count("early_stopping", self.early_stopping)
         for name in ("epochs", "batch_size"):

@@ -121,7 +121,9 @@ class Recipe(Options):
     def lay_out(self, context: Context, seed: int) -> Layout:
         """Find the space that parameters are learned in, and lay out its CPTs."""
         structure, rng = as_structure(self.structure), np.random.default_rng(seed)
-        space = structure.search(self._space(context, rng), context, rng)
+        space = self._checked(structure.search(self._space(context, rng), context, rng))
+        if structure.is_fixed and not space.is_fixed and context.rules is None:  # rules may add "no parent"
+            raise ValueError(f"structure={self.structure!r} says is_fixed=True, but leaves features several candidates")
         groups = as_parameters(self.parameters).groups(context)
         layout = make_layout(space, context.rows.cards, context.rows.n_classes, groups=groups)
         check_memory(layout)
@@ -129,8 +131,17 @@ class Recipe(Options):
 
     def _space(self, context: Context, rng: np.random.Generator) -> ParentSets:
         """The candidates of each feature, without edges that are forbidden and with those that are required."""
-        space = as_structure(self.structure).space(context, rng)
+        space = self._checked(as_structure(self.structure).space(context, rng))
         return space if context.rules is None else context.rules.keep(space)
+
+    def _checked(self, space: Any) -> ParentSets:
+        """What a structure, which may be the user's own, found: it must be a search space."""
+        if not isinstance(space, ParentSets):
+            raise TypeError(
+                f"space and search of structure={self.structure!r} must return a ParentSets, got "
+                f"{type(space).__name__}; ParentSets.from_lists makes one from lists"
+            )
+        return space
 
     def memory_needed(self, context: Context) -> int:
         """Bytes of the CPTs of the whole space while parameters are learned; nothing is searched or trained."""
@@ -176,6 +187,12 @@ def as_structure(structure: Any) -> Structure:
     if isinstance(structure, (list, tuple)) or hasattr(structure, "__array__"):
         return FixedParents(structure)
     found: Structure = STRUCTURES.resolve(structure)
+    lacking = [name for name in ("is_fixed", "forest", "may_have_cycles", "search") if not hasattr(found, name)]
+    if lacking and hasattr(found, "space"):
+        raise ValueError(
+            f"structure={structure!r} lacks {', '.join(lacking)}: tanager.learning.structures.StructureOptions, "
+            "as a base class, has them"
+        )
     return found
 
 

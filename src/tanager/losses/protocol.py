@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Protocol
 
 from tanager._types import FloatArray, IntArray
@@ -18,3 +19,18 @@ class Loss(Protocol):
     def __call__(
         self, log_joint: FloatArray, y: IntArray, sample_weight: FloatArray | None, /
     ) -> tuple[float, FloatArray]: ...
+
+
+def check_loss(loss: Loss) -> None:
+    """Require that a loss can be called with its three arguments, before any data are read."""
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):  # compiled code may not tell
+        return
+    try:
+        signature.bind(None, None, None)
+    except TypeError:
+        raise ValueError(
+            f"loss is called as loss(log_joint, y, sample_weight), but this one takes {signature}; "
+            "tanager.losses.torch_loss makes a loss of a function of log_joint and y that PyTorch can differentiate"
+        ) from None

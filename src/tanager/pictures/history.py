@@ -39,7 +39,8 @@ def draw_history(history: Mapping[str, FloatArray], *, column: str | None = None
         raise ValueError(f"column must be one of {', '.join(map(repr, history))}, got {column!r}")
     if not len(history["loss"]):
         raise ValueError(
-            "there is no history: the parameters were counted in closed form, not trained by gradient descent"
+            "there is no history: the parameters were not trained by gradient descent; options_ has what was used, and "
+            "parameters='gradient' trains"
         )
     if ax is not None or column is not None:
         if ax is None:

@@ -7,6 +7,7 @@ that it was fitted to.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,7 +76,11 @@ def _predict(
         return np.tile(share, (len(judged), 1))
     has_values = ~np.isnan(X).all(axis=0)
     model = TANClassifier(_STRUCTURES[name], "ml", categorical_features=is_category[has_values])
-    model.fit(X[:, has_values], y)
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # about rare values, which the user has not asked baselines to keep
+        model.fit(X[:, has_values], y)
     probabilities = np.zeros((len(judged), n_classes))
     probabilities[:, model.classes_] = model.predict_proba(judged[:, has_values])
     return probabilities

@@ -25,7 +25,7 @@ def model_card(
     n_rows = metadata.get("n_rows") if fingerprint is None else fingerprint.n_rows
     lines = [
         ("Model", f"{type(clf).__name__}. {sentence}"),
-        ("Class", _text(metadata, "target") or clf.target_name_),
+        ("Target", _text(metadata, "target") or clf.target_name_),
         ("Classes", _classes(clf)),
         ("Learned from", ", ".join(filter(None, [_text(metadata, "source"), f"{n_rows:,} rows" if n_rows else ""]))),
         ("Features", f"{len(clf.encoder_.columns):,}, with {int(clf.encoder_.cards.sum()):,} values in all"),

@@ -70,13 +70,13 @@ def _sentence(wrong: _Flags, other_wrong: _Flags, loss: FloatArray, other_loss: 
     error = Difference.of(other_wrong.astype(float) - wrong.astype(float))
     log_loss = Difference.of(other_loss - loss)
     parts = [
-        f"its error is {percent(abs(error.mean), 2)} {'higher' if error.mean > 0 else 'lower'}"
-        f" (± {percent(error.standard_error, 2)})",
+        f"the error of the second is {100 * abs(error.mean):.2f} percentage points"
+        f" {'higher' if error.mean > 0 else 'lower'} (± {100 * error.standard_error:.2f})",
         f"its log-loss {abs(log_loss.mean):.3f} {'higher' if log_loss.mean > 0 else 'lower'}"
         f" (± {log_loss.standard_error:.3f})",
     ]
     verdict = "clear" if log_loss.is_clear or error.is_clear else "within what chance explains"
-    return f"On the same rows, {' and '.join(parts)} for the second; the difference is {verdict}."
+    return f"On the same rows, {' and '.join(parts)}; the difference is {verdict}."
 
 
 def _measure_table(rows: ReportRows, other: Other) -> str:

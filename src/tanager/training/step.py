@@ -189,7 +189,13 @@ def _checked(loss: Loss) -> Callable[..., tuple[float, FloatArray]]:
     """A loss of the user's, with its gradient as the core reads it."""
 
     def evaluate(log_joint: FloatArray, y: IntArray, weight: FloatArray | None) -> tuple[float, FloatArray]:
-        value, grad = loss(log_joint, y, weight)
+        found = loss(log_joint, y, weight)
+        if not isinstance(found, tuple | list) or len(found) != 2:
+            raise TypeError(
+                "the loss must return two things, its mean over the batch and its gradient with respect to log_joint, "
+                f"got {type(found).__name__}"
+            )
+        value, grad = found
         if np.shape(grad) != log_joint.shape:
             raise ValueError(
                 f"the gradient of the loss must have the shape {log_joint.shape} of log_joint, got {np.shape(grad)}"

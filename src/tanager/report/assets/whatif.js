@@ -18,7 +18,13 @@ function isNumeric(i) {
 // What the code of a feature stands for; for a number the number itself if it is known.
 export function describeValue(i, code, cell) {
   if (code >= classifier.cards[i]) return cell === undefined || cell === null ? "unknown" : `${cell} (unknown)`;
-  return isNumeric(i) && typeof cell === "number" ? String(cell) : data.values[i][code];
+  return isNumeric(i) && typeof cell === "number" ? shortNumber(cell) : data.values[i][code];
+}
+
+// Six digits of a number that is too long to read; the control has all of them.
+function shortNumber(number) {
+  const text = String(number);
+  return text.length <= 10 ? text : String(Number(number.toPrecision(6)));
 }
 
 // Labels and contributions of the class prior and of all known features.
