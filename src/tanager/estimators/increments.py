@@ -41,7 +41,7 @@ from tanager.learning import (
     as_structure,
     recipes_for,
 )
-from tanager.learning.parameters import Trained
+from tanager.learning.gradient_descent import Trained
 from tanager.learning.populations import KeptCounts, KeptRows, check_countable, layout_to_count
 from tanager.model import CptCounts
 

@@ -7,6 +7,7 @@ from tanager.learning.companions import Companion
 from tanager.learning.context import Context, Part, Rows, hold_out
 from tanager.learning.edges import Edges, Findings, describe_edges, held_out_gains, mean_contributions
 from tanager.learning.editing import Editable, SetLine, SetParent
+from tanager.learning.gradient_descent import GradientDescent, NaiveBayesStart, RandomStart
 from tanager.learning.limits import Epoch, Limits
 from tanager.learning.members import (
     ENSEMBLE_PRESETS,
@@ -21,7 +22,7 @@ from tanager.learning.members import (
     derived_seed,
     ensemble_recipes_for,
 )
-from tanager.learning.parameters import Counts, Fitted, GradientDescent, NaiveBayesStart, Parameters, RandomStart
+from tanager.learning.parameters import Counts, Fitted, Parameters
 from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.recipes import (
     AUTO,

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tanager._options import Options, ShortNames, check_choice, check_count
 from tanager.learning.context import RESIDUAL, Context
-from tanager.learning.parameters import Fitted, GradientDescent
+from tanager.learning.gradient_descent import GradientDescent
+from tanager.learning.parameters import Fitted
 from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.recipes import (
     AUTO,

@@ -29,14 +29,12 @@ from tanager.model import (
     Groups,
     Layout,
     Network,
-    ParentDistribution,
     can_temper,
     count_rows,
     frequencies,
     make_layout,
     temper,
 )
-from tanager.training import History, ParentPath
 
 _STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 _N_PARTS = 3
@@ -297,12 +295,7 @@ class PenalisedLikelihood(ParameterOptions):
         theta = effects.fit(main, float(self.pairs), most_steps=most_steps)
         n_shared = Counter(pair for layout in layouts for pair in _pairs(layout))
         shares = {pair: len(layouts) / n for pair, n in n_shared.items()}
-        fitted = []
-        for layout in layouts:
-            network = _network(layout, rows, effects, theta, shares)
-            distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
-            fitted.append(Fitted(network, distribution, History(), ParentPath()))
-        return fitted
+        return [Fitted.untrained(layout, _network(layout, rows, effects, theta, shares)) for layout in layouts]
 
     @property
     def _n_groups(self) -> int:

@@ -13,7 +13,8 @@ import numpy as np
 
 from tanager._options import Options, ShortNames
 from tanager.learning.context import RESIDUAL, Context, Rows
-from tanager.learning.parameters import Counts, Fitted, GradientDescent, Parameters
+from tanager.learning.gradient_descent import GradientDescent
+from tanager.learning.parameters import Counts, Fitted, Parameters
 from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.score_searches import AnnealedSearch, GreedySearch
 from tanager.learning.structures import (
