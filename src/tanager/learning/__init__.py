@@ -2,6 +2,7 @@
 
 from tanager._options import Options
 from tanager.learning.best_recipe import Trials
+from tanager.learning.candidates import RandomCandidates, Screened
 from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose
 from tanager.learning.companions import Companion
 from tanager.learning.context import Context, Part, Rows, hold_out
@@ -49,9 +50,7 @@ from tanager.learning.structures import (
     Nearest,
     NoParents,
     Pseudo,
-    RandomCandidates,
     RandomTree,
-    Screened,
     Structure,
     Subset,
 )

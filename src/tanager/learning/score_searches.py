@@ -21,15 +21,9 @@ from tanager import core
 from tanager._options import Options, ShortNames, check_choice, check_count, check_number, check_pair
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
+from tanager.learning.candidates import CANDIDATES, RandomCandidates, Screened, check_candidates, other_features
 from tanager.learning.context import Context
-from tanager.learning.structures import (
-    CANDIDATES,
-    RandomCandidates,
-    Screened,
-    StructureOptions,
-    check_candidates,
-    other_features,
-)
+from tanager.learning.structures import StructureOptions
 from tanager.model import Layout, make_layout
 from tanager.model.moves import Annealing, MoveScorer, Score, make_scorer
 from tanager.structure import ParentSets, fixed_parents, maximum_arborescence
