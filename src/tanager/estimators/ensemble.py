@@ -18,7 +18,7 @@ from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
 from tanager.estimators.editing import MemberEditingMixin
 from tanager.estimators.findings import Edge, clearer_tree, edge_widths
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
-from tanager.estimators.streams import StreamData, training_data
+from tanager.estimators.streams import StreamData
 from tanager.estimators.tan import TANClassifier
 from tanager.learning import (
     AUTO,
@@ -210,7 +210,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         """
         recipes, limits = self._check(), Limits.begin(self.time_limit, callback)
         given = GivenRows.check(X_val, y_val, sample_weight_val)
-        with training_data(self, X, y, sample_weight, self._n_threads(), given, limits) as data:
+        with self._training_data(X, y, sample_weight, given, limits) as data:
             return self._fit(recipes, data, limits)
 
     def _fit(self, recipes: dict[str, EnsembleRecipe], data: TrainingData | StreamData, limits: Limits) -> Self:

@@ -19,7 +19,7 @@ from tanager.estimators.findings import find
 from tanager.estimators.increments import IncrementsMixin
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.plotting import PlottingMixin
-from tanager.estimators.streams import StreamData, training_data
+from tanager.estimators.streams import StreamData
 from tanager.learning import (
     PARAMETERS,
     STRUCTURES,
@@ -293,7 +293,7 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         """
         recipes, limits = self._check(), Limits.begin(self.time_limit, callback)
         given = GivenRows.check(X_val, y_val, sample_weight_val)
-        with training_data(self, X, y, sample_weight, self._n_threads(), given, limits) as data:
+        with self._training_data(X, y, sample_weight, given, limits) as data:
             return self._fit(recipes, data, limits)
 
     def _fit(self, recipes: dict[str, Recipe], data: TrainingData | StreamData, limits: Limits) -> Self:
