@@ -30,7 +30,7 @@ def make_context(n_rows=300, n_classes=3, n_threads=1, seed=0):
 def hold_out_one_part_of_more(n_rows, monkeypatch):
     """Where there are more rows than these, one part of them is held out in place of three."""
     monkeypatch.setattr(strengths, "_MANY_ROWS", n_rows)
-    monkeypatch.setattr("tanager.learning.context._FEW_ROWS", n_rows)
+    monkeypatch.setattr("tanager.learning.rows._FEW_ROWS", n_rows)
 
 
 def fit(X, y, structure="chow-liu", parameters=GIVEN, weight=None, **options):

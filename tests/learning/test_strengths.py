@@ -216,7 +216,7 @@ def test_one_part_is_held_out_where_rows_or_columns_are_many(monkeypatch, many_r
     limits = {"_MANY_ROWS": many_rows, "_ENOUGH_ROWS": enough_rows, "_MANY_CELLS": many_cells}
     for name, value in limits.items():
         monkeypatch.setattr(strengths, name, value)
-    monkeypatch.setattr("tanager.learning.context._FEW_ROWS", 300)
+    monkeypatch.setattr("tanager.learning.rows._FEW_ROWS", 300)
     assert len(strengths._make_folds(make_context(n_rows=300), 0)) == n_folds
 
 

@@ -5,7 +5,7 @@ from tanager.learning.best_recipe import Trials
 from tanager.learning.candidates import RandomCandidates, Screened
 from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose
 from tanager.learning.companions import Companion
-from tanager.learning.context import Context, Part, Rows, hold_out
+from tanager.learning.context import Context
 from tanager.learning.edges import Edges, Findings, describe_edges, held_out_gains, mean_contributions
 from tanager.learning.editing import Editable, SetLine, SetParent
 from tanager.learning.gradient_descent import GradientDescent, NaiveBayesStart, RandomStart
@@ -39,6 +39,7 @@ from tanager.learning.recipes import (
     recipes_for,
     worth_trying,
 )
+from tanager.learning.rows import Part, Rows, hold_out
 from tanager.learning.score_searches import AnnealedSearch, ConditionalScore, GreedySearch, MarginScore
 from tanager.learning.structures import (
     AllPredecessors,

@@ -9,8 +9,9 @@ import numpy as np
 
 from tanager.learning.choosing import Choice, Difference, LogJoint, Sum, choose, gain_of_parents
 from tanager.learning.companions import MOST_CATEGORIES, Companion
-from tanager.learning.context import Context, Rows
+from tanager.learning.context import Context
 from tanager.learning.recipes import bins_of, worth_trying
+from tanager.learning.rows import Rows
 
 _MOST_CELLS = 2_000_000  # of the rows, with which two recipes may be learned in the end
 _MOST_ENTRIES = 50_000_000  # of the CPTs of both: a fit takes about 30 bytes for each, or 1.5 GB

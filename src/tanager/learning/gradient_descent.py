@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from tanager._options import NotKept, Options, ShortNames, check_choice, check_count, check_number, check_pair
 from tanager._types import FloatArray, IntArray
-from tanager.learning.context import Context, Rows, hold_out
+from tanager.learning.context import Context
 from tanager.learning.limits import REFIT, SEARCH, Monitor, Validation
 from tanager.learning.parameters import Fitted, ParameterOptions
+from tanager.learning.rows import Rows, hold_out
 from tanager.learning.structures import Forest
 from tanager.losses import LOSSES, Loss
 from tanager.model import Layout, Network, ParentDistribution, average_networks, check_memory, make_layout

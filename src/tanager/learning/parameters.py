@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, runtime_c
 import numpy as np
 
 from tanager._options import Options, check_number
-from tanager.learning.context import Context, Rows
+from tanager.learning.context import Context
+from tanager.learning.rows import Rows
 from tanager.learning.structures import Forest
 from tanager.model import Groups, Layout, Network, ParentDistribution, back_off, log_frequencies, log_prior
 from tanager.training import History, ParentPath

@@ -19,9 +19,10 @@ import numpy as np
 
 from tanager._options import check_choice, check_count, check_number
 from tanager._types import FloatArray
-from tanager.learning.context import Context, Rows
+from tanager.learning.context import Context
 from tanager.learning.monotone import MonotoneEffects
 from tanager.learning.parameters import Fitted, LayOut, ParameterOptions
+from tanager.learning.rows import Rows
 from tanager.learning.strengths import (
     COARSE,
     N_PARTS,

@@ -12,10 +12,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from tanager._options import Options, ShortNames
-from tanager.learning.context import RESIDUAL, Context, Rows
+from tanager.learning.context import RESIDUAL, Context
 from tanager.learning.gradient_descent import GradientDescent
 from tanager.learning.parameters import Counts, Fitted, Parameters
 from tanager.learning.penalised import PenalisedLikelihood
+from tanager.learning.rows import Rows
 from tanager.learning.score_searches import AnnealedSearch, GreedySearch
 from tanager.learning.structures import (
     AllPredecessors,

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from tanager._types import FloatArray
-from tanager.learning.context import MOST_CLASSES, Context, Rows, hold_out
+from tanager.learning.context import MOST_CLASSES, Context
 from tanager.learning.parameters import LayOut
+from tanager.learning.rows import Rows, hold_out
 from tanager.model import Effects, Groups, Layout, count_rows
 
 _STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
