@@ -34,3 +34,11 @@ def bits(fitted):
     network = fitted.network
     arrays = (network.theta, network.log_prior, network.parents, fitted.distribution.phi, *fitted.path.snapshots)
     return [array.tobytes() for array in arrays] + [fitted.history.to_arrays()["loss"].tobytes()]
+
+
+def seven_features(n_features=7):
+    """Rows of seven features or another number, of three values each, in three classes."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 200)
+    codes = (rng.integers(0, 3, (200, n_features)) + y[:, None] * rng.integers(0, 2, (200, n_features))) % 3
+    return Context(Rows(codes.astype(np.uint8), y, None, np.full(n_features, 3), 3))

@@ -22,9 +22,8 @@ from tanager import (
     TANEnsembleClassifier,
 )
 from tanager._threads import Crew
-from tanager.learning import ENSEMBLE_PRESETS, PRESETS, Context, Recipe, Rows, choose, hold_out
+from tanager.learning import ENSEMBLE_PRESETS, PRESETS, Context, Recipe, Rows, choose, ensembles, hold_out
 from tanager.learning import context as context_module
-from tanager.learning import members as members_module
 from tanager.learning.context import RESIDUAL
 
 QUICK = GradientDescent(epochs=2)
@@ -133,7 +132,7 @@ def test_an_ensemble_of_presets_counts_once_for_each_set_of_rows(counted, merged
         name: each.set_params(parameters__epochs=2) if isinstance(each.parameters, GradientDescent) else each
         for name, each in ENSEMBLE_PRESETS.items()
     }
-    monkeypatch.setattr(members_module, "ENSEMBLE_PRESETS", short)
+    monkeypatch.setattr(ensembles, "ENSEMBLE_PRESETS", short)
     clf = TANEnsembleClassifier(training=training, n_jobs=n_jobs, random_state=0)
     clf.fit(*shifted_rows(3000))
     assert clf.choice_["tried"][:3] == ["trees", "margin", "wide margin"]

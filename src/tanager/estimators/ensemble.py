@@ -45,8 +45,8 @@ from tanager.learning import (
     held_out_gains,
 )
 from tanager.learning.edges import Findings, describe_edges, mean_contributions, of_member, union_of
+from tanager.learning.ensembles import Learned
 from tanager.learning.limits import Callback
-from tanager.learning.members import Learned
 from tanager.model import LogAverage, Network, average_networks, describe
 from tanager.pictures import draw_circle
 

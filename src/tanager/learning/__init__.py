@@ -8,20 +8,17 @@ from tanager.learning.companions import Companion
 from tanager.learning.context import Context
 from tanager.learning.edges import Edges, Findings, describe_edges, held_out_gains, mean_contributions
 from tanager.learning.editing import Editable, SetLine, SetParent
+from tanager.learning.ensembles import ENSEMBLE_PRESETS, TREE_PARAMETERS, EnsembleRecipe, ensemble_recipes_for
 from tanager.learning.gradient_descent import GradientDescent, NaiveBayesStart, RandomStart
 from tanager.learning.limits import Epoch, Limits
 from tanager.learning.members import (
-    ENSEMBLE_PRESETS,
     MEMBERS,
-    TREE_PARAMETERS,
     CoveringPaths,
     DisjointTrees,
-    EnsembleRecipe,
     IndependentSearches,
     Members,
     SampledStructures,
     derived_seed,
-    ensemble_recipes_for,
 )
 from tanager.learning.parameters import Counts, Fitted, Parameters
 from tanager.learning.penalised import PenalisedLikelihood

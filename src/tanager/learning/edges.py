@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tanager._types import FloatArray, IntArray
 from tanager.learning.choosing import mean_difference
 from tanager.learning.context import Context
-from tanager.learning.members import EnsembleRecipe
+from tanager.learning.ensembles import EnsembleRecipe
 from tanager.learning.parameters import Counts, Fitted
 from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.recipes import Recipe, as_parameters
