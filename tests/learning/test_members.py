@@ -19,7 +19,6 @@ from tanager.learning import (
     GradientDescent,
     IndependentSearches,
     Members,
-    PenalisedLikelihood,
     Recipe,
     SampledStructures,
     Subset,
@@ -31,7 +30,6 @@ from tanager.structure import ParentSets, find_cycle, maximum_spanning_tree
 from tests.learning.small_rows import seven_features
 
 QUICK = GradientDescent(epochs=2, batch_size=50)
-PENALISED = PenalisedLikelihood(3.0, 3.0)
 SEEDS = [3, 1, 4]
 
 

@@ -14,7 +14,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._options import ShortNames, changed_params, check_choice, check_count, check_number, refuse_not_kept
+from tanager._options import (
+    ShortNames,
+    changed_params,
+    check_choice,
+    check_count,
+    check_number,
+    is_auto,
+    refuse_not_kept,
+)
 from tanager._types import FloatArray, IntArray
 from tanager.data import BINNINGS, Fingerprint, FrameEncoder, check_categorical
 from tanager.estimators.conformal import ConformalMixin
@@ -171,7 +179,7 @@ class TANBase(
         check_choice("calibrate", self.calibrate, ("auto", True, False))
         for name, least in {"max_bins": 1, "max_categories": 2}.items():
             value = getattr(self, name)
-            if value is not None and not (name == "max_categories" and isinstance(value, str) and value == "auto"):
+            if value is not None and not (name == "max_categories" and is_auto(value)):
                 check_count(name, value, least)
         if not isinstance(self.verbose, bool):
             check_count("verbose", self.verbose, 0)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._options import ShortNames, check_choice, naming_unknown_options
+from tanager._options import ShortNames, check_choice, is_auto, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
@@ -21,7 +21,6 @@ from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.streams import StreamData
 from tanager.estimators.tan import TANClassifier
 from tanager.learning import (
-    AUTO,
     MEMBERS,
     NO_CHOICE,
     PARAMETERS,
@@ -246,7 +245,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         for member in members:
             member._findings = member._findings._replace(edges=of_member(member._findings.edges, findings.edges))
         describing = best_description([member.description_ for member in members], encoded.rows)
-        if isinstance(self.members, str) and self.members == "auto" and not (self.forbid or self.require):
+        if is_auto(self.members) and not (self.forbid or self.require):
             _describe_by_own_tree(members[describing], encoded, context)
         self._keep(
             encoded,
@@ -317,7 +316,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         recipes = ensemble_recipes_for(self.members, self.parameters, self.training)
         if isinstance(self.companion, Companion):
             recipes = self._with_companion(recipes, self.companion)
-        elif self.companion is not None and not (isinstance(self.companion, str) and self.companion == AUTO):
+        elif self.companion is not None and not is_auto(self.companion):
             raise ValueError(f"companion must be 'auto', None or a value such as Companion(), got {self.companion!r}")
         if self.require:
             recipes = able_to_have_edges(recipes)
@@ -338,7 +337,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
     def _may_combine(self) -> bool:
         """Whether trees of two kinds may be chosen."""
         options = (self.members, self.parameters, self.companion, self.binning, self.max_categories)
-        is_open = self.max_bins is None and all(isinstance(each, str) and each == AUTO for each in options)
+        is_open = self.max_bins is None and all(map(is_auto, options))
         return is_open and self.combine == "log" and self.training != "separate"
 
     def _member(self, encoded: Encoded, context: Context, learned: Learned, network: Network) -> TANClassifier:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._options import ShortNames, naming_unknown_options
+from tanager._options import ShortNames, is_auto, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase
@@ -402,7 +402,7 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         are_frequencies = is_counted(used.parameters)
         if not are_frequencies and can_temper(network):
             network = settle(network, counts)
-        is_open = isinstance(self.structure, str) and self.structure == "auto" and "_kept" not in more
+        is_open = is_auto(self.structure) and "_kept" not in more
         may_differ = is_open and not (self.forbid or self.require)
         description, findings = find(network, encoded, context, counts, may_differ=may_differ)
         if are_frequencies and self.class_weight is None:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager._options import NotKept, Options, ShortNames, check_choice, check_count, check_number, check_pair
+from tanager._options import NotKept, Options, ShortNames, check_choice, check_count, check_number, check_pair, is_auto
 from tanager._types import FloatArray, IntArray
 from tanager.learning.context import Context
 from tanager.learning.limits import REFIT, SEARCH, Monitor, Validation
@@ -215,7 +215,7 @@ class GradientDescent(ParameterOptions):
         if self.early_stopping is not None:
             check_count("early_stopping", self.early_stopping)
         for name in ("epochs", "batch_size"):
-            if not (isinstance(getattr(self, name), str) and getattr(self, name) == "auto"):
+            if not is_auto(getattr(self, name)):
                 check_count(name, getattr(self, name))
         for name in ("learning_rate", "learning_rate_decay", "structure_learning_rate"):
             check_number(name, getattr(self, name), above=0)

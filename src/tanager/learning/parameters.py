@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, runtime_c
 
 import numpy as np
 
-from tanager._options import Options, check_number
+from tanager._options import Options, check_number, is_auto
 from tanager.learning.context import Context
 from tanager.learning.rows import Rows
 from tanager.learning.structures import Forest
@@ -125,7 +125,7 @@ class Counts(ParameterOptions):
     @property
     def backs_off(self) -> bool:
         """Whether the rows decide on the smoothing."""
-        return isinstance(self.smoothing, str) and self.smoothing == "auto"
+        return is_auto(self.smoothing)
 
     def training_bytes(self, layout: Layout) -> int:
         """Memory of the CPTs while they are counted."""

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
-from tanager._options import check_choice, check_count, check_number
+from tanager._options import check_choice, check_count, check_number, is_auto
 from tanager._types import FloatArray
 from tanager.learning.context import Context
 from tanager.learning.monotone import MonotoneEffects
@@ -78,9 +78,9 @@ class PenalisedLikelihood(ParameterOptions):
 
     def __post_init__(self) -> None:
         for name in ("main", "pairs"):
-            if not self._is_open(name):
+            if not is_auto(getattr(self, name)):
                 check_number(name, getattr(self, name), above=0)
-        if not self._is_open("max_groups"):
+        if not is_auto(self.max_groups):
             check_count("max_groups", self.max_groups, 2)
         check_choice("adaptive", self.adaptive, (True, False, "auto"))
 
@@ -102,7 +102,7 @@ class PenalisedLikelihood(ParameterOptions):
         Main effects come first, then pairs beside them, then main effects once more: pairs may make stronger penalties
         better. Among strengths that do about equally well the strongest is taken. The number of groups comes last.
         """
-        is_open = [name for name in ("main", "pairs") if self._is_open(name)]
+        is_open = [name for name in ("main", "pairs") if is_auto(getattr(self, name))]
         if not is_open:
             return self
         if context.rows.n_counted < 2 * N_PARTS:
@@ -110,12 +110,12 @@ class PenalisedLikelihood(ParameterOptions):
             return self.set_params(**untuned, max_groups=self._n_groups, adaptive=self.adaptive is True)
         search = Search(context, lay_out, seed)
         main, pairs, groups = search.best_main() if "main" in is_open else float(self.main), 1.0, self._n_groups
-        if self.adaptive is True or (self._is_open("adaptive") and "main" in is_open):
+        if self.adaptive is True or (is_auto(self.adaptive) and "main" in is_open):
             search.is_adaptive = search.wants_own(main) or self.adaptive is True
         n_steps = search.n_steps_stronger(main) if "main" in is_open else 0
         if "pairs" in is_open and search.has_pairs:
             main, pairs, losses = search.best_pairs(main, groups, is_main_open="main" in is_open)
-            if self._is_open("max_groups"):
+            if is_auto(self.max_groups):
                 groups, pairs = search.best_groups(main, pairs, losses)
         found: dict[str, Any] = {"main": stronger(main, n_steps), "max_groups": groups, "adaptive": search.is_adaptive}
         if "pairs" in is_open:
@@ -143,11 +143,7 @@ class PenalisedLikelihood(ParameterOptions):
 
     @property
     def _n_groups(self) -> int:
-        return COARSE if self._is_open("max_groups") else int(self.max_groups)
-
-    def _is_open(self, name: str) -> bool:
-        value = getattr(self, name)
-        return isinstance(value, str) and value == "auto"
+        return COARSE if is_auto(self.max_groups) else int(self.max_groups)
 
 
 def _network(
