@@ -57,4 +57,4 @@ def export(
     if loaded.target is not None and "target" in known:
         options.setdefault("target", loaded.target)
     write_export(loaded.classifier, out, to, **options)
-    PlainConsole(stderr=True, quiet=quiet).print(f"saved as {out}", soft_wrap=True, highlight=False, markup=False)
+    PlainConsole(stderr=True, quiet=quiet).say(f"saved as {out}")
