@@ -37,7 +37,6 @@ from tanager.learning import (
     Trials,
     able_to_be_monotone,
     able_to_have_edges,
-    as_parameters,
     as_structure,
     calibrated,
     ensemble_recipes_for,
@@ -221,9 +220,9 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
             return average_networks([member.fitted.network for member in learned]).log_joint
 
         trials = Trials(data, seed, split_seed, log_joint_of)
-        recipe, learned, choice, encoded, context = trials.best(
-            recipes, calibrate=calibrate, verbose=self.verbose, may_combine=self._may_combine()
-        )
+        ways: dict[str, Any] = {"calibrate": calibrate, "verbose": self.verbose}
+        best = trials.best(recipes, may_combine=self._may_combine(), **ways)
+        recipe, learned, choice, encoded, context = best
         self._warn_of_pooled(encoded)
         networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
         members = [self._member(encoded, context, *each) for each in zip(learned, networks, strict=True)]
@@ -232,16 +231,11 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         findings = Findings(importances, union_of([member._findings.edges for member in members]))
         parents = None
         if len(findings.edges.child):
-            alone = recipe.without_parents(len(encoded.encoder.columns))
-            if choice.made_of is not None:
-                alone = alone.set_params(companion=None)
-            parents = trials.gain_of_parents(choice, alone)
-        is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
-        is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
-        if self.combine == "log" and is_measured:
-            fixed = _with_structures_of(learned, recipe)
-            edges = held_out_gains(findings.edges, fixed, encoded.rows, split_seed, temperature)
-            findings = findings._replace(edges=edges)
+            of_first = recipe if choice.made_of is None else recipe.set_params(companion=None)
+            parents = trials.gain_of_parents(choice, of_first.without_parents(len(encoded.encoder.columns)))
+        if best.may_measure_edges(limits) and self.combine == "log":
+            fixed, rows = _with_structures_of(learned, recipe), encoded.rows
+            findings = findings._replace(edges=held_out_gains(findings.edges, fixed, rows, split_seed, temperature))
         for member in members:
             member._findings = member._findings._replace(edges=of_member(member._findings.edges, findings.edges))
         describing = best_description([member.description_ for member in members], encoded.rows)

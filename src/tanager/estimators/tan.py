@@ -35,7 +35,6 @@ from tanager.learning import (
     Trials,
     able_to_be_monotone,
     able_to_have_edges,
-    as_parameters,
     as_structure,
     bins_of,
     calibrated,
@@ -315,8 +314,7 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
             return held_out_gains(edges, fixed, encoded.rows, seed, temperature)
 
         used = recipe.used(context)
-        is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
-        is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
+        is_measured = best.may_measure_edges(limits)
         fitted, said = best.learned._replace(network=network), choice.to_dict(temperature, parents, limits.notes)
         return self._keep_fitted(encoded, context, fitted, said, used, gains if is_measured else None)
 
