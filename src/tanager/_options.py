@@ -255,6 +255,11 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"there are {shown}" + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
+def is_auto(value: Any) -> bool:
+    """Whether an option is left open by the word "auto"; what is not a word, such as an array, never is."""
+    return isinstance(value, str) and value == "auto"
+
+
 def check_choice(option: str, value: Any, allowed: Iterable[Any]) -> None:
     """Require one of a few values; a word that is close to one of them is answered by it.
 

@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 import tanager
 from tanager import ConditionalLikelihood, Counts, GradientDescent, Subset, TANClassifier
 from tanager.learning import Context, Rows, Structure
-from tanager.learning.parameters import strength_of
+from tanager.learning.gradient_descent import strength_of
 from tanager.structure import ParentSets
 
 DOCS = Path(__file__).parents[2] / "docs"

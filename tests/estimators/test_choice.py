@@ -19,7 +19,7 @@ from tanager import (
     TANEnsembleClassifier,
 )
 from tanager.files import ModelFileError
-from tanager.learning import ENSEMBLE_PRESETS, NO_CHOICE, PRESETS, TREE_PARAMETERS, members, recipes
+from tanager.learning import ENSEMBLE_PRESETS, NO_CHOICE, PRESETS, TREE_PARAMETERS, ensembles, recipes
 from tests.files.model_files import put_together, take_apart
 
 VERSION = 2
@@ -36,8 +36,8 @@ def make_quick(monkeypatch, **lengths):
         return {name: each.set_params(parameters=shorter(each.parameters)) for name, each in presets.items()}
 
     monkeypatch.setattr(recipes, "PRESETS", with_shorter(PRESETS))
-    monkeypatch.setattr(members, "ENSEMBLE_PRESETS", with_shorter(ENSEMBLE_PRESETS))
-    monkeypatch.setattr(members, "TREE_PARAMETERS", {name: shorter(each) for name, each in TREE_PARAMETERS.items()})
+    monkeypatch.setattr(ensembles, "ENSEMBLE_PRESETS", with_shorter(ENSEMBLE_PRESETS))
+    monkeypatch.setattr(ensembles, "TREE_PARAMETERS", {name: shorter(each) for name, each in TREE_PARAMETERS.items()})
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def both(is_chosen=True, **options):
         return [TANClassifier(**options), TANEnsembleClassifier(**options)]
     return [
         TANClassifier(**recipes.PRESETS["tree"].get_params(deep=False), **options),
-        TANEnsembleClassifier("trees", members.TREE_PARAMETERS["penalised"], **options),
+        TANEnsembleClassifier("trees", ensembles.TREE_PARAMETERS["penalised"], **options),
     ]
 
 

@@ -26,7 +26,7 @@ from tanager import (
     TANEnsembleClassifier,
 )
 from tanager.data import as_frame
-from tanager.learning import ENSEMBLE_PRESETS, NO_CHOICE, EnsembleRecipe, Recipe, members
+from tanager.learning import ENSEMBLE_PRESETS, NO_CHOICE, EnsembleRecipe, Recipe, ensembles
 from tests.strategies import RowsOf
 
 EVERY_KIND = [IndependentSearches("subset", 3), SampledStructures("subset", 3), DisjointTrees(3), CoveringPaths(3)]
@@ -201,7 +201,7 @@ def test_a_cover_of_all_pairs_has_every_pair_once(digits):
 @pytest.mark.usefixtures("margins_for_three_classes")
 @pytest.mark.parametrize("name", ENSEMBLE_PRESETS)
 def test_every_preset_of_several_trees_fits(monkeypatch, name):
-    recipes = members.ensemble_recipes_for("auto", "auto", "auto")
+    recipes = ensembles.ensemble_recipes_for("auto", "auto", "auto")
     preset = recipes[name]
     if isinstance(preset.parameters, GradientDescent):
         preset = preset.set_params(parameters=preset.parameters.set_params(epochs=10))

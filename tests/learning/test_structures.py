@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
 
 from tanager import TANClassifier
 from tanager.learning import (
@@ -22,7 +21,6 @@ from tanager.learning import (
     Nearest,
     NoParents,
     Pseudo,
-    RandomCandidates,
     RandomTree,
     Rows,
     Screened,
@@ -31,7 +29,6 @@ from tanager.learning import (
     as_structure,
 )
 from tanager.learning.structures import StructureOptions
-from tanager.model import pair_scores
 from tanager.structure import (
     ParentSets,
     along_diagonal,
@@ -40,10 +37,18 @@ from tanager.structure import (
     maximum_spanning_tree,
     row_wise,
 )
+from tests.learning.spaces import (
+    N_CLASSES,
+    N_FEATURES,
+    N_VALUES,
+    ORDER,
+    SCORES,
+    candidates_of,
+    rows_of,
+    scores_of,
+    space_of,
+)
 
-N_FEATURES, N_VALUES, N_CLASSES = 9, 4, 3
-ORDER = [8, 3, 5, 0, 1, 7, 2, 6, 4]
-SCORES = ["information", "explaining-away", "conditional", "margin"]
 SPACE = ParentSets.from_lists([[-1], [0], [-1, 0], [2, 1], [-1, 3], [4], [-1, 5, 0], [6], [7, 0]], order=list(range(9)))
 TREE = [-1, 0, 0, 5, 3, 1, -1, 8, 6]
 
@@ -66,13 +71,6 @@ EVERY_STRUCTURE = [
 ]
 
 
-def rows_of(n_features=N_FEATURES, n_rows=400):
-    """Numbers cut at their quartiles, in three classes."""
-    X, y = make_classification(n_rows, N_FEATURES, n_informative=6, n_classes=N_CLASSES, random_state=1)
-    codes = np.column_stack([np.searchsorted(np.quantile(x, [0.25, 0.5, 0.75]), x) for x in X.T[:n_features]])
-    return Rows(codes.astype(np.uint8), y, None, np.full(n_features, N_VALUES), N_CLASSES)
-
-
 @pytest.fixture(scope="module")
 def context():
     return Context(rows_of())
@@ -84,26 +82,12 @@ def image_context(shape):
     return Context(Rows(rng.integers(0, 2, (20, n_pixels)), rng.integers(0, 2, 20), None, np.full(n_pixels, 2), 2))
 
 
-def space_of(structure, context, seed=0):
-    return structure.space(context, np.random.default_rng(seed))
-
-
-def candidates_of(structure, context, seed=0):
-    """Candidates of each feature, as sets."""
-    return [set(candidates) for candidates in space_of(structure, context, seed).to_lists()]
-
-
 def parents_of(structure, context, seed=0):
     """The extra parents of a structure that is fixed once it has been searched."""
     rng = np.random.default_rng(seed)
     found = structure.search(structure.space(context, rng), context, rng)
     assert found.is_fixed
     return found.parents.tolist()
-
-
-def scores_of(context, name):
-    rows = context.rows
-    return pair_scores(name, (rows.codes, rows.y, np.ones(len(rows.y))), rows.cards, rows.n_classes)
 
 
 # What all of them are.
@@ -295,60 +279,6 @@ def test_an_image_with_more_columns_than_rows():
     # The pixel above comes first in the order, so it wins the tie with the one to the left.
     assert candidates[5] == {-1, 1}
     assert candidates[3] == {-1, 2}
-
-
-# Which features are candidates.
-
-
-@pytest.mark.parametrize("make", [Free, Pseudo])
-@pytest.mark.parametrize("score", SCORES)
-def test_screened_candidates_are_the_best(context, make, score):
-    scores = scores_of(context, score)
-    np.fill_diagonal(scores, -np.inf)
-    for i, candidates in enumerate(candidates_of(make(4, Screened(score)), context)):
-        assert candidates == {-1, *np.argsort(-scores[i])[:4].tolist()}
-
-
-def test_mixed_candidates_are_half_screened_and_half_random(context):
-    screened = candidates_of(Free(2, "screened"), context)
-    first, second = (candidates_of(Free(4, "mixed"), context, seed) for seed in (0, 1))
-    assert all(len(candidates) == 5 for candidates in first)
-    assert all(best <= candidates for best, candidates in zip(screened * 2, first + second, strict=True))
-    assert first != second
-
-
-@pytest.mark.parametrize(("word", "value"), [("screened", Screened()), ("mixed", Screened(random_share=0.5))])
-def test_words_for_candidates(context, word, value):
-    for make in (Free, Subset, Pseudo):
-        assert space_of(make(4, word), context) == space_of(make(4, value), context)
-    assert space_of(Free(4, "random"), context) == space_of(Free(4, RandomCandidates()), context)
-    assert space_of(Free(4, Screened(random_share=1.0)), context, 0) != space_of(Free(4, word), context, 0)
-
-
-def test_a_random_share_draws_that_many_candidates(context):
-    best = candidates_of(Free(4, "screened"), context)
-    for share, n_best in [(0.0, 4), (0.25, 3), (0.75, 1)]:
-        some = candidates_of(Free(4, Screened(random_share=share)), context)
-        ranked = candidates_of(Free(n_best, "screened"), context)
-        assert all(first <= candidates for first, candidates in zip(ranked, some, strict=True))
-        assert (some == best) == (share == 0.0)
-
-
-def test_candidates_along_an_ordering_come_before(context):
-    for candidates in ("screened", "mixed", "random"):
-        found = candidates_of(Subset(4, candidates, ORDER), context)
-        for position, feature in enumerate(ORDER):
-            assert found[feature] - {-1} <= set(ORDER[:position])
-            assert len(found[feature]) - 1 == min(position, 4)
-    scores = scores_of(context, "information")
-    best = candidates_of(Subset(4, "screened", ORDER), context)[4]
-    assert best == {-1, *sorted(ORDER[:-1], key=lambda j: -scores[4, j])[:4]}
-
-
-@pytest.mark.parametrize("structure", [Free(max_parents=None), Pseudo(max_parents=None), GreedySearch()], ids=repr)
-def test_all_other_features_as_candidates(context, structure):
-    expected = [{-1, *range(N_FEATURES)} - {i} for i in range(N_FEATURES)]
-    assert candidates_of(structure, context) == expected
 
 
 # Pairs of parents.

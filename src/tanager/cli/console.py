@@ -20,6 +20,15 @@ _WITHOUT_LINES = re.compile(r"[^\n]+")
 class PlainConsole(Console):
     """A console that shows control characters as their escape sequences, ``\\x1b`` for instance."""
 
+    @property
+    def shows_progress(self) -> bool:
+        """Whether somebody watches."""
+        return self.is_terminal and not self.quiet
+
+    def say(self, message: str) -> None:
+        """Print a line of text as it is, however long."""
+        self.print(message, soft_wrap=True, highlight=False, markup=False)
+
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
         """Render, with all text made visible; what the console itself sends to the terminal stays."""
         for segment in super().render(renderable, options):

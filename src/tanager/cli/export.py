@@ -62,5 +62,5 @@ def export(
     read = ", ".join(f"{plan.name} ({plan.kind})" for plan in loaded.plans if plan.kind not in (AS_IS, LEFT_OUT))
     if read:
         note = f"note: {to} takes columns as fitting read them, not as they were written in the file: {read}"
-        console.print(note, soft_wrap=True, highlight=False, markup=False)
-    console.print(f"saved as {out}", soft_wrap=True, highlight=False, markup=False)
+        console.say(note)
+    console.say(f"saved as {out}")

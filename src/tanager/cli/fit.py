@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,16 +10,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import tanager
-from tanager.cli.classifier import PARAMETER_WORDS, STRUCTURE_WORDS, ClassifierOptions, is_counted, make_classifier
+from tanager.cli.classifier import PARAMETER_WORDS, STRUCTURE_WORDS, ClassifierOptions, make_classifier
 from tanager.cli.console import PlainConsole
 from tanager.cli.data_files import Reading
 from tanager.cli.errors import InputError
 from tanager.cli.evaluation import Score, contenders, evaluate, folds, hold_out, most_frequent_class
+from tanager.cli.fit_display import progress, show_columns, show_fitted, show_scores
 from tanager.cli.knowledge import Knowledge
 from tanager.cli.large_files import LargeRows, is_large, read_memory
 from tanager.cli.options import (
@@ -34,12 +30,8 @@ from tanager.cli.options import (
     check_output,
 )
 from tanager.cli.training_data import Columns, TrainingData, read_training_data, take_rows
-from tanager.estimators import TANClassifier
 from tanager.learning import AUTO
-from tanager.learning.recipes import GIVEN
 
-_SHOWN_COLUMNS = 30
-_OTHER_WIDTH = 38  # of everything but names and examples in the printed table of columns
 _DEFAULT_TEST_SIZE = 0.2
 _TESTS, _MODEL, _COLUMNS = "Testing", "What to learn", "Columns"
 _KNOWLEDGE, _LARGE = "What is known", "Large files"
@@ -253,7 +245,7 @@ def fit(
             raise typer.BadParameter(f"--cv requires rows in memory, and {data} is read in pieces: use --test-size")
         if calibration_size is not None:
             raise typer.BadParameter(f"--calibration-size requires rows in memory, and {data} is read in pieces")
-        rows = LargeRows(data, reading, target, said, limit, work, is_shown=console.is_terminal and not quiet)
+        rows = LargeRows(data, reading, target, said, limit, work, is_shown=console.shows_progress)
         numbers = [name for name in rows.features if name not in rows.categorical]
         known.set_values(classifier, rows.classes() if class_weight else [], numbers)
         _fit_large(classifier, rows, test_size, out, console)
@@ -264,12 +256,12 @@ def fit(
     classifier.set_params(categorical_features=training.categorical)
     numbers = [summary.name for summary in training.summaries if summary.kind == "number"]
     known.set_values(classifier, np.unique(training.y).tolist(), numbers)
-    _show_columns(training, data, console)
+    show_columns(training, data, console)
     scores = _test(classifier, training, test, seed, console)
     seconds = _fit(classifier, training, calibration_size, seed, console)
     classifier.save(out, metadata=_metadata(training, data, reading, test, scores))
-    _say(console, f"fitted in {seconds:.1f} s: {_chosen(classifier)}{_size(classifier)}; saved as {out}")
-    _say(console, classifier.summary())
+    show_fitted(classifier, seconds, out, console)
+    console.say(classifier.summary())
 
 
 @dataclass(frozen=True)
@@ -296,7 +288,7 @@ def _make_test(fraction: float | None, n_folds: int | None, is_off: bool) -> _Te
     return _Test(_DEFAULT_TEST_SIZE if fraction is None else fraction)
 
 
-def _test(classifier: Any, training: TrainingData, test: _Test, seed: int, console: Console) -> list[Score]:
+def _test(classifier: Any, training: TrainingData, test: _Test, seed: int, console: PlainConsole) -> list[Score]:
     """Measure the errors and print them."""
     if test.n_folds:
         splits = folds(training.y, test.n_folds, seed)
@@ -306,127 +298,50 @@ def _test(classifier: Any, training: TrainingData, test: _Test, seed: int, conso
         return []
     scores = [most_frequent_class(training.y, splits)]
     for name, contender in contenders(classifier).items():
-        with _progress(contender, f"testing: {name}", console):
+        with progress(contender, f"testing: {name}", console):
             scores.append(evaluate(name, contender, training.X, training.y, splits))
-    n_tested = sum(len(tested) for _, tested in splits)
-    shown = Table("classifier", title=f"Error on {n_tested} rows ({test.name})", title_justify="left")
-    for column in ("error", "standard error", "fit, seconds"):
-        shown.add_column(column, justify="right")
-    for score in scores:
-        shown.add_row(score.name, f"{score.error:.2%}", f"{score.standard_error:.2%}", f"{score.seconds:.2f}")
-    console.print(shown)
+    show_scores(scores, sum(len(tested) for _, tested in splits), test.name, console)
     return scores
 
 
-def _fit_large(classifier: Any, rows: LargeRows, test_size: float | None, out: Path, console: Console) -> None:
+def _fit_large(classifier: Any, rows: LargeRows, test_size: float | None, out: Path, console: PlainConsole) -> None:
     """Fit to a file in pieces, test on the rows that were held out if any were, and save."""
-    start, is_shown = time.perf_counter(), console.is_terminal and not console.quiet
-    _say(console, f"{rows.path} is read in pieces, with {rows.memory / 2**30:.2g} GiB of memory")
+    start = time.perf_counter()
+    console.say(f"{rows.path} is read in pieces, with {rows.memory / 2**30:.2g} GiB of memory")
     for note in rows.notes:
-        _say(console, f"note: {note}")
+        console.say(f"note: {note}")
     rows.hold_out(test_size or 0.0)
-    classifier.set_params(categorical_features=rows.categorical, verbose=int(is_shown))
+    classifier.set_params(categorical_features=rows.categorical, verbose=int(console.shows_progress))
     classifier.fit(rows)
     classifier.set_params(verbose=0)
     if rows.n_without_class:
-        _say(console, f"note: dropped rows without a value in {rows.target!r}: {rows.n_without_class}")
+        console.say(f"note: dropped rows without a value in {rows.target!r}: {rows.n_without_class}")
     scores = []
     if test_size:
         with console.status("testing"):
             scores = [rows.test(classifier)]
         error = scores[0]
-        _say(console, f"error {error.error:.2%}, standard error {error.standard_error:.2%}, on {rows.n_tested:,} rows")
+        console.say(f"error {error.error:.2%}, standard error {error.standard_error:.2%}, on {rows.n_tested:,} rows")
     name = "none" if not test_size else f"held-out fraction {test_size:g}"
     classifier.save(out, metadata=rows.metadata(name, scores))
-    seconds = time.perf_counter() - start
-    _say(console, f"fitted in {seconds:.1f} s: {_chosen(classifier)}{_size(classifier)}; saved as {out}")
+    show_fitted(classifier, time.perf_counter() - start, out, console)
 
 
-def _fit(classifier: Any, training: TrainingData, kept_apart: float | None, seed: int, console: Console) -> float:
+def _fit(classifier: Any, training: TrainingData, kept_apart: float | None, seed: int, console: PlainConsole) -> float:
     """Fit to all rows, or all but a fraction for prediction sets; returns the seconds it took."""
     start, X, y = time.perf_counter(), training.X, training.y
     if kept_apart is None:
-        with _progress(classifier, "fitting to all rows", console):
+        with progress(classifier, "fitting to all rows", console):
             classifier.fit(X, y)
         return time.perf_counter() - start
     ((rows, others),) = hold_out(y, kept_apart, seed)
     if not len(others):
         raise InputError(f"--calibration-size {kept_apart:g} of {len(y)} rows is none: use a larger one")
-    with _progress(classifier, f"fitting to {len(rows)} rows", console):
+    with progress(classifier, f"fitting to {len(rows)} rows", console):
         classifier.fit(take_rows(X, rows), y[rows])
     classifier.conformalize(take_rows(X, others), y[others])
-    _say(console, f"{len(others)} rows were not fitted to: tanager predict --coverage gives sets of classes by them")
+    console.say(f"{len(others)} rows were not fitted to: tanager predict --coverage gives sets of classes by them")
     return time.perf_counter() - start
-
-
-@contextmanager
-def _progress(classifier: Any, what: str, console: Console) -> Iterator[None]:
-    """Show progress on a terminal: epochs where one classifier is trained, and a spinner otherwise."""
-    if isinstance(classifier, TANClassifier) and not is_counted(classifier):
-        is_shown = console.is_terminal and not console.quiet
-        if is_shown:
-            _say(console, what)
-        classifier.set_params(verbose=int(is_shown))
-        yield
-        classifier.set_params(verbose=0)
-    else:
-        with console.status(what):
-            yield
-
-
-def _show_columns(training: TrainingData, path: Path, console: Console) -> None:
-    *features, target = training.summaries
-    n_categories = sum(summary.kind == "category" for summary in features)
-    _say(
-        console,
-        f"{path}: {len(training.y)} rows, {_count(len(features) - n_categories, 'numeric column')}, "
-        f"{_count(n_categories, 'categorical column')}, {target.n_values} classes in {target.name!r}",
-    )
-    width = min(28, max(len(summary.name) for summary in training.summaries))
-    room = max(12, console.width - width - _OTHER_WIDTH)
-    shown = Table("column", "kind")
-    for column in ("values", "missing"):
-        shown.add_column(column, justify="right")
-    shown.add_column("examples")
-    for summary in [*features[:_SHOWN_COLUMNS], target]:
-        name, values = _cut(summary.name, width), _cut(summary.values, min(room, 40))
-        shown.add_row(name, summary.kind, str(summary.n_values), str(summary.n_missing or ""), values)
-    console.print(shown)
-    if len(features) > _SHOWN_COLUMNS:
-        _say(console, f"and {_count(len(features) - _SHOWN_COLUMNS, 'more column')}")
-    for note in training.notes:
-        _say(console, f"note: {note}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _cut(text: str, width: int) -> Text:
-    """Text of the user on one line of at most this width, with square brackets left alone."""
-    line = " ".join(text.split())
-    return Text(line if len(line) <= width else f"{line[: width - 1]}…")
-
-
-def _say(console: Console, message: str) -> None:
-    console.print(message, soft_wrap=True, highlight=False, markup=False)
-
-
-def _chosen(classifier: Any) -> str:
-    """The preset, if no recipe was given."""
-    choice = classifier.choice_
-    if not choice["tried"] or choice["preset"] == GIVEN:
-        return ""
-    among = f" out of {len(choice['tried'])}" if len(choice["tried"]) > 1 else ""
-    return f"preset {choice['preset']!r}{among}; "
-
-
-def _size(classifier: Any) -> str:
-    members = getattr(classifier, "estimators_", [classifier])
-    parents = [parents for member in members for parents in (member.parents_, member.second_parents_)]
-    n_parents = sum(int((each >= 0).sum()) for each in parents)
-    n_parameters = sum(member.network_.n_parameters for member in members)
-    return f"{_count(n_parents, 'extra parent')}, {n_parameters} parameters"
 
 
 def _metadata(training: TrainingData, path: Path, reading: Reading, test: _Test, scores: list[Score]) -> dict[str, Any]:

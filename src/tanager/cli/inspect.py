@@ -45,7 +45,7 @@ def inspect(
             _show_feature(members[member], name, console)
         return
     _show_origin(loaded, len(members), console)
-    console.print(loaded.classifier.summary(), soft_wrap=True, highlight=False, markup=False)
+    console.say(loaded.classifier.summary())
     _show_classes(members, console)
     if len(members) > 1:
         console.print(f"member {member} of {len(members)}, counted from 0; --member N shows another", highlight=False)

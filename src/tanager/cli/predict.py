@@ -8,7 +8,6 @@ from typing import Annotated
 
 import pyarrow
 import typer
-from rich.console import Console
 
 from tanager.cli.console import PlainConsole
 from tanager.cli.data_files import CHUNK_ROWS, Reading
@@ -90,7 +89,7 @@ def predict(
     rows = ModelRows(loaded, data, reading, keep or [])
     if rows.ignored:
         shown = ", ".join(map(repr, rows.ignored[:10])) + (", ..." if len(rows.ignored) > 10 else "")
-        _say(console, f"note: ignoring columns that the model does not use: {shown}")
+        console.say(f"note: ignoring columns that the model does not use: {shown}")
     tally, start = Tally(decisions), time.perf_counter()
     kind = pyarrow.array(loaded.classifier.classes_.tolist()).type
     with written_predictions(out) as write, console.status("predicting") as status:
@@ -101,7 +100,7 @@ def predict(
             write(pyarrow.record_batch(columns, names=names))
             tally.add(piece, answers)
             status.update(f"predicting: {tally.n_rows} rows")
-    _say(console, tally.text(time.perf_counter() - start))
+    console.say(tally.text(time.perf_counter() - start))
 
 
 def _output_names(keep: list[str], others: list[str]) -> list[str]:
@@ -111,7 +110,3 @@ def _output_names(keep: list[str], others: list[str]) -> list[str]:
     if repeated:
         raise InputError(f"the output would have two columns named {repeated[0]!r}; drop it from --keep, or rename it")
     return names
-
-
-def _say(console: Console, message: str) -> None:
-    console.print(message, soft_wrap=True, highlight=False, markup=False)

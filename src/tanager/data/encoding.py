@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from tanager._threads import Crew
 from tanager._types import IntArray
-from tanager.data.arrays import is_missing, object_array
+from tanager.data.arrays import is_missing
 from tanager.data.binning import Binning, check_sample_weight
+from tanager.data.categories import RowIndex, observed_values, ordinal_values, pool_rare
 from tanager.data.coders import (
     CategoryColumn,
     NumericColumn,
@@ -31,7 +32,6 @@ from tanager.data.coders import (
     infinite_levels,
     may_hold,
     number_reader,
-    sort_categories,
 )
 from tanager.data.columns import Frame
 from tanager.data.contents import BinContents
@@ -56,8 +56,6 @@ _NOTHING_GIVEN = GivenValues()
 _BLOCK_ROWS = 32768
 
 _FEW_ROWS = 4  # that are compared with the cuts of all columns at once: a call for each column would take longer
-
-RowIndex = slice | NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +148,7 @@ class FrameEncoder:
                 order = ordinal_values(observed_values(frame, index, rows), given.orders[index], frame.label(index))
                 columns[index] = CategoryColumn(_frozen(order), order[:0], has_missing[index], is_ordinal=True)
             else:
-                categories, pooled = _pool(frame, index, rows, weight, max_categories)
+                categories, pooled = pool_rare(frame, index, rows, weight, max_categories)
                 columns[index] = CategoryColumn(_frozen(categories), _frozen(pooled), has_missing[index])
         ordered = tuple(columns[index] for index in range(frame.n_columns))
         return cls(ordered, None if frame.names is None else tuple(frame.names), frame.dtypes)
@@ -369,66 +367,6 @@ def _check_options(missing: Missing, max_categories: int | None) -> None:
 def _as_numbers(frame: Frame, index: int) -> NDArray[Any]:
     """A numeric column, with a coded one decoded."""
     return number_reader(frame.levels[index], frame.label(index))(frame.columns[index])
-
-
-def observed_values(frame: Frame, index: int, rows: RowIndex = slice(None)) -> NDArray[Any]:
-    """Sorted distinct values of the training rows of a category."""
-    levels = frame.levels[index]
-    seen = _distinct(frame.columns[index][rows])
-    seen = seen[~is_missing(seen, levels)]
-    if levels is None:
-        return seen
-    if levels.dtype.kind != "O":
-        return np.unique(levels[seen])
-    return object_array(sort_categories(levels[seen].tolist(), frame.label(index)))
-
-
-def _distinct(cells: NDArray[Any]) -> NDArray[Any]:
-    """Sorted distinct cells; bytes, of which frames of codes often are, are counted, which takes less than sorting."""
-    if cells.dtype != np.uint8:
-        return np.unique(cells)
-    return np.flatnonzero(np.bincount(cells)).astype(np.uint8)
-
-
-def _pool(
-    frame: Frame, index: int, rows: RowIndex, weight: NDArray[np.float64] | None, max_categories: int | None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Categories that keep a code of their own, and those that share one."""
-    categories = observed_values(frame, index, rows)
-    if max_categories is None or categories.size <= max_categories:
-        return categories, categories[:0]
-    code = CategoryColumn(categories).coder(frame.levels[index], frame.label(index))
-    # Missing cells have the code behind the categories.
-    totals = _totals(code(frame.columns[index][rows]), None if weight is None else weight[rows])[: categories.size]
-    is_kept = np.zeros(categories.size, dtype=np.bool_)
-    is_kept[np.argsort(-totals, kind="stable")[: max_categories - 1]] = True
-    return categories[is_kept], categories[~is_kept]
-
-
-def ordinal_values(seen: NDArray[Any], order: Sequence[Any], label: str) -> NDArray[Any]:
-    """The values of an ordinal column in their order; every value of the training rows must be among them."""
-    values = list(order)
-    strays = [value for value in seen.tolist() if value not in values]
-    if strays:
-        raise ValueError(
-            f"{label} has the value {strays[0]!r}, which its order {values!r} does not have: add it "
-            "there, or correct the cells"
-        )
-    is_number = seen.dtype.kind in "iuf" and all(type(value) in (int, float) for value in values)
-    return np.array(values, np.result_type(seen.dtype, *values)) if is_number else object_array(values)
-
-
-def _totals(codes: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[Any]:
-    """Weight of every code, summed in order of weight so that rounding does not depend on the order of rows."""
-    if weight is None:
-        return np.bincount(codes)
-    order = np.argsort(weight)
-    return np.bincount(codes[order], weight[order])
-
-
-def has_missing_cells(frame: Frame, index: int, rows: RowIndex = slice(None)) -> bool:
-    """Whether any cell of a column is missing in these rows."""
-    return bool(is_missing(frame.columns[index][rows], frame.levels[index]).any())
 
 
 def _check_training_column(frame: Frame, index: int, rows: RowIndex, missing: Missing) -> float:

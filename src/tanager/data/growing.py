@@ -12,17 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import IntArray
-from tanager.data.arrays import object_array
+from tanager.data.arrays import is_missing, object_array
+from tanager.data.categories import RowIndex, observed_values, ordinal_values
 from tanager.data.coders import CategoryColumn, NumericColumn, sort_categories
 from tanager.data.columns import Frame
-from tanager.data.encoding import (
-    FrameEncoder,
-    Missing,
-    RowIndex,
-    has_missing_cells,
-    observed_values,
-    ordinal_values,
-)
+from tanager.data.encoding import FrameEncoder, Missing
 
 
 def grow(
@@ -64,7 +58,7 @@ def grow(
     encoder.check_columns(frame)
     columns, maps = [], []
     for index, column in enumerate(encoder.columns):
-        has_missing = column.has_missing or (missing == "value" and has_missing_cells(frame, index, rows))
+        has_missing = column.has_missing or (missing == "value" and _has_missing_cells(frame, index, rows))
         grown: NumericColumn | CategoryColumn
         of_values: IntArray
         if isinstance(column, NumericColumn):
@@ -79,6 +73,11 @@ def grow(
     if is_same and not any(map(_pools_more, encoder.columns, columns)):
         return encoder, None
     return FrameEncoder(tuple(columns), encoder.names), maps
+
+
+def _has_missing_cells(frame: Frame, index: int, rows: RowIndex) -> bool:
+    """Whether any cell of a column is missing in these rows."""
+    return bool(is_missing(frame.columns[index][rows], frame.levels[index]).any())
 
 
 def _new_values(column: CategoryColumn, frame: Frame, index: int, rows: RowIndex) -> NDArray[Any]:

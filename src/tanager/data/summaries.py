@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.data.arrays import MISSING, object_array
+from tanager.data.categories import ordinal_values
 from tanager.data.coders import (
     CategoryColumn,
     NumericColumn,
@@ -30,7 +31,7 @@ from tanager.data.coders import (
 )
 from tanager.data.columns import Frame
 from tanager.data.contents import BinContents
-from tanager.data.encoding import FrameEncoder, GivenValues, Missing, ordinal_values
+from tanager.data.encoding import FrameEncoder, GivenValues, Missing
 from tanager.data.mdlp import make_binning
 
 MOST_VALUES = 1 << 14

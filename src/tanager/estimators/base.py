@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -13,7 +14,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._options import ShortNames, changed_params, check_choice, check_count, check_number, refuse_not_kept
+from tanager._options import (
+    ShortNames,
+    changed_params,
+    check_choice,
+    check_count,
+    check_number,
+    is_auto,
+    refuse_not_kept,
+)
 from tanager._types import FloatArray, IntArray
 from tanager.data import BINNINGS, Fingerprint, FrameEncoder, check_categorical
 from tanager.estimators.conformal import ConformalMixin
@@ -21,12 +30,14 @@ from tanager.estimators.deciding import DecidingMixin
 from tanager.estimators.explaining import ExplainingMixin
 from tanager.estimators.findings import FindingsMixin
 from tanager.estimators.frontier import FrontierMixin
-from tanager.estimators.inputs import Encoded, count_threads, read_rows
+from tanager.estimators.inputs import Encoded, GivenRows, TrainingData, count_threads, read_rows
 from tanager.estimators.knowledge import check_knowledge
 from tanager.estimators.notebook import NotebookMixin
 from tanager.estimators.querying import QueryingMixin
 from tanager.estimators.saving import SavingMixin
+from tanager.estimators.streams import StreamData
 from tanager.estimators.weights import check_class_weight
+from tanager.learning import Limits
 
 _TRAINING = "GradientDescent(...), an option of parameters"
 
@@ -141,6 +152,24 @@ class TANBase(
     def _n_threads(self) -> int:
         return count_threads(self.n_jobs)
 
+    @contextmanager
+    def _training_data(
+        self, X: Any, y: Any, sample_weight: Any, given: GivenRows | None, limits: Limits
+    ) -> Iterator[TrainingData | StreamData]:
+        """The rows of a fit, in memory or from a source."""
+        if not _is_source(X):
+            yield TrainingData(self, X, y, sample_weight, self._n_threads(), given, limits)
+            return
+        if y is not None or sample_weight is not None:
+            raise ValueError("a source yields classes and weights with its rows: fit(source) takes neither")
+        if given is not None:
+            raise ValueError("validation rows require training rows in memory: a source holds out rows of its own")
+        data = StreamData(self, X, self._n_threads(), limits)
+        try:
+            yield data
+        finally:
+            data.close()
+
     def _check_options(self) -> None:
         """Refuse wrong options that both classifiers have, before X is read."""
         refuse_not_kept(self.get_params(deep=True))
@@ -150,7 +179,7 @@ class TANBase(
         check_choice("calibrate", self.calibrate, ("auto", True, False))
         for name, least in {"max_bins": 1, "max_categories": 2}.items():
             value = getattr(self, name)
-            if value is not None and not (name == "max_categories" and isinstance(value, str) and value == "auto"):
+            if value is not None and not (name == "max_categories" and is_auto(value)):
                 check_count(name, value, least)
         if not isinstance(self.verbose, bool):
             check_count("verbose", self.verbose, 0)
@@ -201,6 +230,11 @@ class TANBase(
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _is_source(X: Any) -> bool:
+    """Whether X is a source of pieces rather than rows; a frame may have a column of that name."""
+    return callable(getattr(type(X), "pieces", None))
 
 
 def log_softmax(scores: FloatArray) -> FloatArray:

@@ -11,17 +11,16 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._options import ShortNames, check_choice, naming_unknown_options
+from tanager._options import ShortNames, check_choice, is_auto, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase, log_softmax, softmax
 from tanager.estimators.editing import MemberEditingMixin
 from tanager.estimators.findings import Edge, clearer_tree, edge_widths
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
-from tanager.estimators.streams import StreamData, training_data
+from tanager.estimators.streams import StreamData
 from tanager.estimators.tan import TANClassifier
 from tanager.learning import (
-    AUTO,
     MEMBERS,
     NO_CHOICE,
     PARAMETERS,
@@ -38,15 +37,14 @@ from tanager.learning import (
     Trials,
     able_to_be_monotone,
     able_to_have_edges,
-    as_parameters,
     as_structure,
     calibrated,
     ensemble_recipes_for,
     held_out_gains,
 )
 from tanager.learning.edges import Findings, describe_edges, mean_contributions, of_member, union_of
+from tanager.learning.ensembles import Learned
 from tanager.learning.limits import Callback
-from tanager.learning.members import Learned
 from tanager.model import LogAverage, Network, average_networks, describe
 from tanager.pictures import draw_circle
 
@@ -210,7 +208,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         """
         recipes, limits = self._check(), Limits.begin(self.time_limit, callback)
         given = GivenRows.check(X_val, y_val, sample_weight_val)
-        with training_data(self, X, y, sample_weight, self._n_threads(), given, limits) as data:
+        with self._training_data(X, y, sample_weight, given, limits) as data:
             return self._fit(recipes, data, limits)
 
     def _fit(self, recipes: dict[str, EnsembleRecipe], data: TrainingData | StreamData, limits: Limits) -> Self:
@@ -222,9 +220,9 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
             return average_networks([member.fitted.network for member in learned]).log_joint
 
         trials = Trials(data, seed, split_seed, log_joint_of)
-        recipe, learned, choice, encoded, context = trials.best(
-            recipes, calibrate=calibrate, verbose=self.verbose, may_combine=self._may_combine()
-        )
+        ways: dict[str, Any] = {"calibrate": calibrate, "verbose": self.verbose}
+        best = trials.best(recipes, may_combine=self._may_combine(), **ways)
+        recipe, learned, choice, encoded, context = best
         self._warn_of_pooled(encoded)
         networks, temperature = calibrated([member.fitted.network for member in learned], choice, calibrate)
         members = [self._member(encoded, context, *each) for each in zip(learned, networks, strict=True)]
@@ -233,20 +231,15 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         findings = Findings(importances, union_of([member._findings.edges for member in members]))
         parents = None
         if len(findings.edges.child):
-            alone = recipe.without_parents(len(encoded.encoder.columns))
-            if choice.made_of is not None:
-                alone = alone.set_params(companion=None)
-            parents = trials.gain_of_parents(choice, alone)
-        is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
-        is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
-        if self.combine == "log" and is_measured:
-            fixed = _with_structures_of(learned, recipe)
-            edges = held_out_gains(findings.edges, fixed, encoded.rows, split_seed, temperature)
-            findings = findings._replace(edges=edges)
+            of_first = recipe if choice.made_of is None else recipe.set_params(companion=None)
+            parents = trials.gain_of_parents(choice, of_first.without_parents(len(encoded.encoder.columns)))
+        if best.may_measure_edges(limits) and self.combine == "log":
+            fixed, rows = _with_structures_of(learned, recipe), encoded.rows
+            findings = findings._replace(edges=held_out_gains(findings.edges, fixed, rows, split_seed, temperature))
         for member in members:
             member._findings = member._findings._replace(edges=of_member(member._findings.edges, findings.edges))
         describing = best_description([member.description_ for member in members], encoded.rows)
-        if isinstance(self.members, str) and self.members == "auto" and not (self.forbid or self.require):
+        if is_auto(self.members) and not (self.forbid or self.require):
             _describe_by_own_tree(members[describing], encoded, context)
         self._keep(
             encoded,
@@ -317,7 +310,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
         recipes = ensemble_recipes_for(self.members, self.parameters, self.training)
         if isinstance(self.companion, Companion):
             recipes = self._with_companion(recipes, self.companion)
-        elif self.companion is not None and not (isinstance(self.companion, str) and self.companion == AUTO):
+        elif self.companion is not None and not is_auto(self.companion):
             raise ValueError(f"companion must be 'auto', None or a value such as Companion(), got {self.companion!r}")
         if self.require:
             recipes = able_to_have_edges(recipes)
@@ -338,7 +331,7 @@ class TANEnsembleClassifier(MemberEditingMixin, TANBase):
     def _may_combine(self) -> bool:
         """Whether trees of two kinds may be chosen."""
         options = (self.members, self.parameters, self.companion, self.binning, self.max_categories)
-        is_open = self.max_bins is None and all(isinstance(each, str) and each == AUTO for each in options)
+        is_open = self.max_bins is None and all(map(is_auto, options))
         return is_open and self.combine == "log" and self.training != "separate"
 
     def _member(self, encoded: Encoded, context: Context, learned: Learned, network: Network) -> TANClassifier:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from tanager._options import check_number
+from tanager._options import check_number, is_auto
 from tanager._threads import Crew
 from tanager._types import IntArray
 from tanager.data import FrameEncoder, grow
@@ -41,7 +41,7 @@ from tanager.learning import (
     as_structure,
     recipes_for,
 )
-from tanager.learning.parameters import Trained
+from tanager.learning.gradient_descent import Trained
 from tanager.learning.populations import KeptCounts, KeptRows, check_countable, layout_to_count
 from tanager.model import CptCounts
 
@@ -152,7 +152,7 @@ class IncrementsMixin:
             raise ValueError("calibrate=True requires held-out rows, which partial_fit does not have: use 'auto'")
         parameters = Counts() if self.parameters == "auto" else as_parameters(self.parameters)
         is_gradient = isinstance(parameters, GradientDescent)
-        is_open = isinstance(self.structure, str) and self.structure == "auto"
+        is_open = is_auto(self.structure)
         structure = ChowLiu() if is_open and not is_gradient else self.structure
         recipe = next(iter(recipes_for(structure, parameters).values()))
         if not is_gradient:

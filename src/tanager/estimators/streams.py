@@ -11,7 +11,6 @@ import os
 import pickle
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -35,8 +34,6 @@ from tanager.data.sources import DEFAULT_MEMORY
 from tanager.estimators.inputs import (
     GIVEN,
     Encoded,
-    GivenRows,
-    TrainingData,
     binning_of,
     known_beforehand,
     most_categories,
@@ -277,33 +274,3 @@ class StreamData:
     @property
     def _watch(self) -> Watch:
         return RowProgress if self._estimator.verbose else lambda what, n_rows: lambda n: None
-
-
-@contextmanager
-def training_data(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    n_threads: int,
-    given: GivenRows | None = None,
-    limits: Limits | None = None,
-) -> Iterator[TrainingData | StreamData]:
-    """The rows of a fit, in memory or from a source."""
-    if not is_source(X):
-        yield TrainingData(estimator, X, y, sample_weight, n_threads, given, limits)
-        return
-    if y is not None or sample_weight is not None:
-        raise ValueError("a source yields classes and weights with its rows: fit(source) takes neither")
-    if given is not None:
-        raise ValueError("validation rows require training rows in memory: a source holds out rows of its own")
-    data = StreamData(estimator, X, n_threads, limits)
-    try:
-        yield data
-    finally:
-        data.close()
-
-
-def is_source(X: Any) -> bool:
-    """Whether X is a source of pieces rather than rows; a frame may have a column of that name."""
-    return callable(getattr(type(X), "pieces", None))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager._options import ShortNames, naming_unknown_options
+from tanager._options import ShortNames, is_auto, naming_unknown_options
 from tanager._types import FloatArray, IntArray
 from tanager.data import FrameEncoder
 from tanager.estimators.base import RENAMED, TANBase
@@ -19,7 +19,7 @@ from tanager.estimators.findings import find
 from tanager.estimators.increments import IncrementsMixin
 from tanager.estimators.inputs import Encoded, GivenRows, TrainingData
 from tanager.estimators.plotting import PlottingMixin
-from tanager.estimators.streams import StreamData, training_data
+from tanager.estimators.streams import StreamData
 from tanager.learning import (
     PARAMETERS,
     STRUCTURES,
@@ -35,7 +35,6 @@ from tanager.learning import (
     Trials,
     able_to_be_monotone,
     able_to_have_edges,
-    as_parameters,
     as_structure,
     bins_of,
     calibrated,
@@ -293,7 +292,7 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         """
         recipes, limits = self._check(), Limits.begin(self.time_limit, callback)
         given = GivenRows.check(X_val, y_val, sample_weight_val)
-        with training_data(self, X, y, sample_weight, self._n_threads(), given, limits) as data:
+        with self._training_data(X, y, sample_weight, given, limits) as data:
             return self._fit(recipes, data, limits)
 
     def _fit(self, recipes: dict[str, Recipe], data: TrainingData | StreamData, limits: Limits) -> Self:
@@ -315,8 +314,7 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
             return held_out_gains(edges, fixed, encoded.rows, seed, temperature)
 
         used = recipe.used(context)
-        is_measured = bool(choice.trials) or as_parameters(recipe.parameters).needs_fixed
-        is_measured = is_measured and not limits.is_over("what edges add on held-out rows was not measured")
+        is_measured = best.may_measure_edges(limits)
         fitted, said = best.learned._replace(network=network), choice.to_dict(temperature, parents, limits.notes)
         return self._keep_fitted(encoded, context, fitted, said, used, gains if is_measured else None)
 
@@ -402,7 +400,7 @@ class TANClassifier(IncrementsMixin, EditingMixin, PlottingMixin, TANBase):
         are_frequencies = is_counted(used.parameters)
         if not are_frequencies and can_temper(network):
             network = settle(network, counts)
-        is_open = isinstance(self.structure, str) and self.structure == "auto" and "_kept" not in more
+        is_open = is_auto(self.structure) and "_kept" not in more
         may_differ = is_open and not (self.forbid or self.require)
         description, findings = find(network, encoded, context, counts, may_differ=may_differ)
         if are_frequencies and self.class_weight is None:

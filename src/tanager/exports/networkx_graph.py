@@ -9,8 +9,7 @@ import numpy as np
 
 from tanager.data import unique_labels
 from tanager.estimators import TANClassifier, TANEnsembleClassifier
-from tanager.exports.extras import needs_extra
-from tanager.exports.tables import check_fitted, class_labels
+from tanager.exports.tables import check_fitted, class_labels, needs_extra
 from tanager.model import Network
 
 

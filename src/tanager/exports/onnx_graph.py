@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.exports.extras import needs_extra
+from tanager.exports.tables import needs_extra
 
 ML_DOMAIN = "ai.onnx.ml"
 

@@ -9,8 +9,7 @@ import warnings
 from typing import Any
 
 from tanager.estimators import TANClassifier
-from tanager.exports.extras import needs_extra
-from tanager.exports.tables import network_tables
+from tanager.exports.tables import needs_extra, network_tables
 
 
 def to_pgmpy(clf: TANClassifier, target: str = "class") -> Any:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from tanager.estimators import TANClassifier
-from tanager.exports.extras import needs_extra
-from tanager.exports.tables import network_tables
+from tanager.exports.tables import needs_extra, network_tables
 
 
 def to_pyagrum(clf: TANClassifier, target: str = "class") -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tanager.exports.extras import needs_extra
-from tanager.exports.tables import check_fitted
+from tanager.exports.tables import check_fitted, needs_extra
 
 
 def trusted_types(clf: Any) -> list[str]:

@@ -175,6 +175,15 @@ def bayesian_network(clf: Any) -> Network:
     return network
 
 
+def needs_extra(package: str) -> ImportError:
+    """The error for a missing package.
+
+    >>> needs_extra("onnx")
+    ImportError("this export needs onnx; pip install 'tanager[exports]'")
+    """
+    return ImportError(f"this export needs {package}; pip install 'tanager[exports]'")
+
+
 def check_fitted(clf: Any) -> None:
     """Require a fitted classifier of this package."""
     if not isinstance(clf, TANClassifier | TANEnsembleClassifier):

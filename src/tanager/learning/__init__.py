@@ -2,26 +2,25 @@
 
 from tanager._options import Options
 from tanager.learning.best_recipe import Trials
+from tanager.learning.candidates import RandomCandidates, Screened
 from tanager.learning.choosing import NO_CHOICE, Choice, calibrated, choose
 from tanager.learning.companions import Companion
-from tanager.learning.context import Context, Part, Rows, hold_out
+from tanager.learning.context import Context
 from tanager.learning.edges import Edges, Findings, describe_edges, held_out_gains, mean_contributions
 from tanager.learning.editing import Editable, SetLine, SetParent
+from tanager.learning.ensembles import ENSEMBLE_PRESETS, TREE_PARAMETERS, EnsembleRecipe, ensemble_recipes_for
+from tanager.learning.gradient_descent import GradientDescent, NaiveBayesStart, RandomStart
 from tanager.learning.limits import Epoch, Limits
 from tanager.learning.members import (
-    ENSEMBLE_PRESETS,
     MEMBERS,
-    TREE_PARAMETERS,
     CoveringPaths,
     DisjointTrees,
-    EnsembleRecipe,
     IndependentSearches,
     Members,
     SampledStructures,
     derived_seed,
-    ensemble_recipes_for,
 )
-from tanager.learning.parameters import Counts, Fitted, GradientDescent, NaiveBayesStart, Parameters, RandomStart
+from tanager.learning.parameters import Counts, Fitted, Parameters
 from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.recipes import (
     AUTO,
@@ -37,6 +36,7 @@ from tanager.learning.recipes import (
     recipes_for,
     worth_trying,
 )
+from tanager.learning.rows import Part, Rows, hold_out
 from tanager.learning.score_searches import AnnealedSearch, ConditionalScore, GreedySearch, MarginScore
 from tanager.learning.structures import (
     AllPredecessors,
@@ -48,9 +48,7 @@ from tanager.learning.structures import (
     Nearest,
     NoParents,
     Pseudo,
-    RandomCandidates,
     RandomTree,
-    Screened,
     Structure,
     Subset,
 )

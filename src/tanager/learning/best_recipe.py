@@ -9,8 +9,10 @@ import numpy as np
 
 from tanager.learning.choosing import Choice, Difference, LogJoint, Sum, choose, gain_of_parents
 from tanager.learning.companions import MOST_CATEGORIES, Companion
-from tanager.learning.context import Context, Rows
-from tanager.learning.recipes import bins_of, worth_trying
+from tanager.learning.context import Context
+from tanager.learning.limits import Limits
+from tanager.learning.recipes import as_parameters, bins_of, worth_trying
+from tanager.learning.rows import Rows
 
 _MOST_CELLS = 2_000_000  # of the rows, with which two recipes may be learned in the end
 _MOST_ENTRIES = 50_000_000  # of the CPTs of both: a fit takes about 30 bytes for each, or 1.5 GB
@@ -54,6 +56,11 @@ class Best(NamedTuple):
     choice: Choice
     encoded: Any
     context: Context
+
+    def may_measure_edges(self, limits: Limits) -> bool:
+        """Whether there is reason and time to learn again on parts of the rows, to see what edges add on the others."""
+        is_wanted = bool(self.choice.trials) or as_parameters(self.recipe.parameters).needs_fixed
+        return is_wanted and not limits.is_over("what edges add on held-out rows was not measured")
 
 
 class Trials:

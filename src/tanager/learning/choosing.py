@@ -23,8 +23,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from tanager._types import FloatArray, IntArray
-from tanager.learning.context import Context, Rows
+from tanager.learning.context import Context
 from tanager.learning.recipes import FOR_MANY_COLUMNS, GIVEN
+from tanager.learning.rows import Rows
 from tanager.model import Network, best_temperature, can_temper, count_rows, log_losses, temper
 
 LogJoint = Callable[[IntArray], FloatArray]

@@ -20,9 +20,11 @@ import numpy as np
 from tanager._options import Options, check_number
 from tanager._types import FloatArray, IntArray
 from tanager.data.mdlp import MDLPBinning, MixedBinning
-from tanager.learning.context import Context, Rows
-from tanager.learning.members import ENSEMBLE_PRESETS, MEMBERS, EnsembleRecipe, Learned
+from tanager.learning.context import Context
+from tanager.learning.ensembles import ENSEMBLE_PRESETS, EnsembleRecipe, Learned
+from tanager.learning.members import MEMBERS
 from tanager.learning.recipes import PARAMETERS, as_parameters
+from tanager.learning.rows import Rows
 from tanager.model import Groups, can_temper, group_values, in_common_groups, make_groups, refine, temper
 
 MOST_CATEGORIES = 64

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from tanager._types import FloatArray, IntArray
 from tanager.learning.choosing import mean_difference
-from tanager.learning.context import Context, Rows, hold_out
-from tanager.learning.members import EnsembleRecipe
+from tanager.learning.context import Context
+from tanager.learning.ensembles import EnsembleRecipe
 from tanager.learning.parameters import Counts, Fitted
 from tanager.learning.penalised import PenalisedLikelihood
 from tanager.learning.recipes import Recipe, as_parameters
+from tanager.learning.rows import Rows, hold_out
 from tanager.model import Network
 from tanager.model.queries import class_joints
 from tanager.model.tempering import MOST_LOSS

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager._types import FloatArray, IntArray
-from tanager.learning.context import Rows
+from tanager.learning.rows import Rows
 from tanager.model import Effects, Groups, make_groups
 
 _RISE = 2e-4  # of the log-odds from each value to the next: more than single precision rounds, less than matters

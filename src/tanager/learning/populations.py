@@ -18,9 +18,10 @@ from tanager._threads import Crew
 from tanager._types import IntArray
 from tanager.data import Block, RowStore
 from tanager.data.row_sample import hash_positions
-from tanager.learning.context import COUNTED_SCORES, Checkpoints, Context, Rows
+from tanager.learning.context import COUNTED_SCORES, Checkpoints, Context
 from tanager.learning.parameters import Counts
 from tanager.learning.recipes import Recipe, as_parameters, as_structure
+from tanager.learning.rows import Rows
 from tanager.learning.structures import ChowLiu, FixedParents, GivenSpace, NoParents, RandomTree
 from tanager.model import CptCounts, Layout, all_pairs
 from tanager.training import (

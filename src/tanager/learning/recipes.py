@@ -11,10 +11,12 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from tanager._options import Options, ShortNames
-from tanager.learning.context import RESIDUAL, Context, Rows
-from tanager.learning.parameters import Counts, Fitted, GradientDescent, Parameters
+from tanager._options import Options, ShortNames, is_auto
+from tanager.learning.context import RESIDUAL, Context
+from tanager.learning.gradient_descent import GradientDescent
+from tanager.learning.parameters import Counts, Fitted, Parameters
 from tanager.learning.penalised import PenalisedLikelihood
+from tanager.learning.rows import Rows
 from tanager.learning.score_searches import AnnealedSearch, GreedySearch
 from tanager.learning.structures import (
     AllPredecessors,
@@ -255,7 +257,7 @@ def recipes_for(structure: Any, parameters: Any) -> dict[str, Recipe]:
     >>> recipes_for("chow-liu", "auto")
     {'given': Recipe(structure='chow-liu', parameters=GradientDescent())}
     """
-    is_open = _is_auto(structure), _is_auto(parameters)
+    is_open = is_auto(structure), is_auto(parameters)
     if is_open == (True, True):
         return dict(PRESETS)
     if is_open == (False, True):
@@ -267,7 +269,3 @@ def recipes_for(structure: Any, parameters: Any) -> dict[str, Recipe]:
     if as_parameters(parameters).needs_fixed:
         return {"none": Recipe(NoParents(), parameters), "chow-liu": Recipe(ChowLiu(), parameters)}
     return {"free": Recipe(_FREE, parameters), "none": Recipe(NoParents(), parameters)}
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO

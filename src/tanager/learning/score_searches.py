@@ -21,15 +21,9 @@ from tanager import core
 from tanager._options import Options, ShortNames, check_choice, check_count, check_number, check_pair
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
+from tanager.learning.candidates import CANDIDATES, RandomCandidates, Screened, check_candidates, other_features
 from tanager.learning.context import Context
-from tanager.learning.structures import (
-    CANDIDATES,
-    RandomCandidates,
-    Screened,
-    StructureOptions,
-    check_candidates,
-    other_features,
-)
+from tanager.learning.structures import StructureOptions
 from tanager.model import Layout, make_layout
 from tanager.model.moves import Annealing, MoveScorer, Score, make_scorer
 from tanager.structure import ParentSets, fixed_parents, maximum_arborescence
@@ -119,6 +113,15 @@ class ScoreSearch(StructureOptions):
         report: Report | None = None,
     ) -> Found:
         """Search for a forest of high score on the rows: codes, y and weight."""
+        crew = crew or Crew()
+        return self._run(
+            _scorer(self, layout, rows, crew), _start(layout), rng, crew, report or (lambda n_moves, score: False)
+        )
+
+    def _run(
+        self, scorer: MoveScorer, selected: NDArray[np.int64], rng: np.random.Generator, crew: Crew, report: Report
+    ) -> Found:
+        """Search from the selected candidates on, which may be changed."""
         raise NotImplementedError
 
 
@@ -179,20 +182,11 @@ class GreedySearch(ScoreSearch):
         if self.max_moves is not None:
             check_count("max_moves", self.max_moves)
 
-    def run(
-        self,
-        layout: Layout,
-        rows: tuple[IntArray, IntArray, FloatArray],
-        rng: np.random.Generator,
-        *,
-        crew: Crew | None = None,
-        report: Report | None = None,
+    def _run(
+        self, scorer: MoveScorer, selected: NDArray[np.int64], rng: np.random.Generator, crew: Crew, report: Report
     ) -> Found:
-        """Search for a forest of high score on the rows: codes, y and weight."""
-        crew = crew or Crew()
-        scorer = _scorer(self, layout, rows, crew)
         most = math.inf if self.max_moves is None else self.max_moves
-        selected, n_moves = _start(layout), 0
+        n_moves = 0
         while True:
             # The log-joint is summed anew, so that rounding does not add up.
             log_joint = scorer.log_joint(selected)
@@ -201,7 +195,7 @@ class GreedySearch(ScoreSearch):
             n_before, before = n_moves, score
             for improved in _climb(scorer, selected, log_joint, score, scores):
                 n_moves, score = n_moves + 1, improved
-                if report is not None and report(n_moves, score):
+                if report(n_moves, score):
                     return Found(selected, score, n_moves)
                 if n_moves >= most or not self.lazy:
                     break
@@ -240,18 +234,9 @@ class AnnealedSearch(ScoreSearch):
         check_count("n_moves", self.n_moves)
         check_pair("temperature", self.temperature)
 
-    def run(
-        self,
-        layout: Layout,
-        rows: tuple[IntArray, IntArray, FloatArray],
-        rng: np.random.Generator,
-        *,
-        crew: Crew | None = None,
-        report: Report | None = None,
+    def _run(
+        self, scorer: MoveScorer, selected: NDArray[np.int64], rng: np.random.Generator, crew: Crew, report: Report
     ) -> Found:
-        """Search for a forest of high score on the rows: codes, y and weight."""
-        scorer = _scorer(self, layout, rows, crew or Crew())
-        selected = _start(layout)
         log_joint = scorer.log_joint(selected)
         scores = np.full(2, scorer.score_of(selected, log_joint))
         best = selected.copy()
@@ -262,7 +247,7 @@ class AnnealedSearch(ScoreSearch):
             some = Annealing(moves.slot[start:stop], moves.candidate[start:stop], moves.threshold[start:stop])
             scorer.anneal(some, selected, log_joint, best, scores)
             log_joint = scorer.log_joint(selected)
-            if report is not None and report(int(stop), float(scores[1])):
+            if report(int(stop), float(scores[1])):
                 return Found(best, float(scores[1]), int(stop))
         return Found(best, float(scores[1]), self.n_moves)
 

@@ -12,8 +12,17 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager._options import Options, ShortNames, check_choice, check_count, check_number
-from tanager._types import FloatArray
+from tanager._options import Options, check_choice, check_count
+from tanager.learning.candidates import (
+    CANDIDATES,
+    RandomCandidates,
+    Screened,
+    check_candidates,
+    check_ordering,
+    clip,
+    make_order,
+    other_features,
+)
 from tanager.learning.context import RESIDUAL, Context
 from tanager.model import PAIR_SCORES
 from tanager.structure import (
@@ -25,15 +34,10 @@ from tanager.structure import (
     fixed_parents,
     maximum_spanning_tree,
     naive_bayes,
-    natural_order,
     nearest_candidates,
     pixel_positions,
-    pseudo_candidates,
-    random_order,
     random_parents,
     row_wise,
-    screened_candidates,
-    subset_candidates,
     with_pairs,
 )
 
@@ -105,85 +109,6 @@ class StructureOptions(Options):
     def _candidates(self, context: Context, rng: np.random.Generator) -> ParentSets:
         """The space for two features or more."""
         raise NotImplementedError
-
-
-class RandomCandidates(Options):
-    """Candidate parents drawn at random."""
-
-    def choose(
-        self, context: Context, k: int, rng: np.random.Generator, order: NDArray[np.int64] | None = None
-    ) -> ParentSets:
-        """Up to ``k`` candidates of each feature: of all others, or of its predecessors in an order."""
-        # With rules, all are drawn, since some may have to be left out.
-        most = k if context.rules is None else context.n_features - 1
-        drawn = (
-            pseudo_candidates(context.n_features, most, rng) if order is None else subset_candidates(order, most, rng)
-        )
-        return drawn if context.rules is None else context.rules.thin(drawn, k)
-
-    def scores(self, context: Context) -> FloatArray | None:
-        """No scores."""
-        return None
-
-    def n_random(self, k: int) -> int:
-        """How many of k pairs of candidates are random beside those of highest score."""
-        return 0
-
-
-class Screened(Options):
-    """Candidate parents that a score of pairs of features puts first, or some of them and some random ones.
-
-    Parameters
-    ----------
-    score : {"information", "explaining-away", "conditional", "margin"}, default="information"
-        Conditional mutual information given the class; the same less the mutual information without the class; or what
-        the pair adds to the conditional likelihood, or to the margin, of naive Bayes.
-    random_share : float from 0 to 1, default=0.0
-        The share of candidates drawn at random instead. A score sees pairs alone, and 0.5 makes up for what it misses.
-
-    Examples
-    --------
-    >>> Screened("margin", random_share=0.5)
-    Screened(score='margin', random_share=0.5)
-    """
-
-    score: Literal["information", "explaining-away", "conditional", "margin"] = "information"
-    random_share: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_choice("score", self.score, PAIR_SCORES)
-        check_number("random_share", self.random_share, least=0)
-        if self.random_share > 1:
-            raise ValueError(f"random_share must be at most 1, got {self.random_share!r}")
-
-    def choose(
-        self, context: Context, k: int, rng: np.random.Generator, order: NDArray[np.int64] | None = None
-    ) -> ParentSets:
-        """Up to ``k`` candidates of each feature: of all others, or of its predecessors in an order."""
-        rules = context.rules
-        some: dict[str, Any] = {"n_random": self.n_random(k), "rng": rng, "order": order}
-        if rules is None:
-            return screened_candidates(context.scores(self.score), k, **some)
-        found = screened_candidates(context.scores(self.score), k, is_allowed=~rules.is_forbidden, **some)
-        return rules.thin(found, k)
-
-    def scores(self, context: Context) -> FloatArray | None:
-        """Scores of all pairs of features."""
-        return context.scores(self.score)
-
-    def n_random(self, k: int) -> int:
-        """How many of k candidates are random."""
-        return int(self.random_share * k)
-
-
-CANDIDATES = ShortNames(
-    "candidates",
-    {"random": RandomCandidates, "screened": Screened, "mixed": lambda: Screened(random_share=0.5)},
-    "choose",
-    others="Screened(...)",
-    renamed={"all": "max_parents=None, which takes all other features"},
-)
-"""Ways to choose candidates, by the words that structures take for them."""
 
 
 class NoParents(StructureOptions):
@@ -315,10 +240,8 @@ class Nearest(StructureOptions):
 
     def _candidates(self, context: Context, rng: np.random.Generator) -> ParentSets:
         shape = (int(self.image_shape[0]), int(self.image_shape[1]))
-        if isinstance(self.ordering, str) and self.ordering in _IMAGE_ORDERINGS:
-            order = _checked_order(_IMAGE_ORDERINGS[self.ordering](shape), context)
-        else:
-            order = make_order(self.ordering, context, rng)
+        of_image = _IMAGE_ORDERINGS.get(self.ordering) if isinstance(self.ordering, str) else None
+        order = make_order(self.ordering if of_image is None else of_image(shape), context, rng)
         k, rules = clip(self.max_parents, context), context.rules
         if rules is None:
             return nearest_candidates(order, pixel_positions(shape), k)
@@ -459,57 +382,6 @@ class GivenSpace(StructureOptions):
         return self.parent_sets
 
 
-def other_features(structure: Any, context: Context, rng: np.random.Generator) -> ParentSets:
-    """Candidates from all other features, by the ``max_parents`` and ``candidates`` of a structure."""
-    if structure.max_parents is None:
-        return pseudo_candidates(context.n_features)
-    chosen: ParentSets = structure.resolved("candidates").choose(context, clip(structure.max_parents, context), rng)
-    return chosen
-
-
-def check_candidates(structure: Any) -> None:
-    """Check the ``max_parents`` and ``candidates`` of a structure without an ordering."""
-    structure.resolved("candidates")
-    if structure.max_parents is not None:
-        check_count("max_parents", structure.max_parents)
-    elif structure.candidates != "random":
-        raise ValueError(
-            f"candidates={structure.candidates!r} has no effect with max_parents=None, which takes all other features "
-            "as candidates: give max_parents too, or leave candidates out"
-        )
-
-
-def check_ordering(ordering: Any, words: tuple[str, ...] = ("random", "natural")) -> None:
-    """Require a known word or a permutation."""
-    if isinstance(ordering, str):
-        check_choice("ordering", ordering, words)
-        return
-    order = np.asarray(ordering)
-    if order.ndim != 1 or order.dtype.kind not in "iu" or not np.array_equal(np.sort(order), np.arange(order.size)):
-        raise ValueError(
-            f"ordering must be {', '.join(map(repr, words))} or a permutation that holds each feature, counted from 0, "
-            f"once, got {ordering!r}"
-        )
-
-
-def make_order(ordering: Any, context: Context, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The order of the features that a word or a permutation stands for; required parents come before children."""
-    n_features, rules = context.n_features, context.rules
-    if isinstance(ordering, str) and ordering == "random":
-        drawn = random_order(n_features, rng)
-        return drawn if rules is None else rules.arrange(drawn)
-    order = natural_order(n_features) if isinstance(ordering, str) else np.asarray(ordering).astype(np.int64)
-    if order.size != n_features:
-        raise ValueError(f"ordering lists {order.size} features, but X has {n_features}")
-    return _checked_order(order, context)
-
-
-def _checked_order(order: NDArray[np.int64], context: Context) -> NDArray[np.int64]:
-    if context.rules is not None:
-        context.rules.check_order(order)
-    return order
-
-
 def check_image_shape(image_shape: Any, n_features: int | None = None) -> tuple[int, int]:
     """Require rows and columns of an image, of ``n_features`` pixels if these are known."""
     try:
@@ -521,8 +393,3 @@ def check_image_shape(image_shape: Any, n_features: int | None = None) -> tuple[
     if n_features is not None and rows * columns != n_features:
         raise ValueError(f"image_shape={image_shape!r} does not fit {n_features} features; give (rows, columns)")
     return int(rows), int(columns)
-
-
-def clip(max_parents: int, context: Context) -> int:
-    """As many candidates as there can be: few features are not an error."""
-    return max(1, min(int(max_parents), context.n_features - 1))

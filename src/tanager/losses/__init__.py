@@ -1,7 +1,14 @@
 """Losses: functions of the log-joint, the classes and the weights that give a value and a gradient."""
 
-from tanager.losses.builtin import LOSSES, ConditionalLikelihood, Hybrid, Margin, NegativeLogLikelihood
-from tanager.losses.protocol import Loss, check_loss
+from tanager.losses.builtin import (
+    LOSSES,
+    ConditionalLikelihood,
+    Hybrid,
+    Loss,
+    Margin,
+    NegativeLogLikelihood,
+    check_loss,
+)
 from tanager.losses.torch_adapter import TorchLoss, torch_loss
 
 __all__ = [

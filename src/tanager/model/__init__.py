@@ -3,18 +3,20 @@
 from tanager.model.average import LogAverage, average_networks
 from tanager.model.backoff import back_off
 from tanager.model.blending import blend
-from tanager.model.cpt_counts import CptCounts, all_pairs, recode
-from tanager.model.description import Description, clearer_description, describe
-from tanager.model.effects import Effects, group_values, residual_gains
-from tanager.model.layout import Groups, Layout, check_memory, make_groups, make_layout
-from tanager.model.maximum_likelihood import (
+from tanager.model.cpt_counts import (
+    CptCounts,
+    all_pairs,
     class_log_prior,
     conditional_mutual_information,
     count_rows,
     cpt_log_frequencies,
     log_frequencies,
     log_prior,
+    recode,
 )
+from tanager.model.description import Description, clearer_description, describe
+from tanager.model.effects import Effects, group_values, residual_gains
+from tanager.model.layout import Groups, Layout, check_memory, make_groups, make_layout
 from tanager.model.network import Network
 from tanager.model.pair_scores import PAIR_SCORES, pair_scores
 from tanager.model.parent_distribution import ParentDistribution

@@ -22,9 +22,8 @@ import numpy as np
 
 from tanager import core
 from tanager._types import Cpts, FloatArray, IntArray
-from tanager.model.cpt_counts import CptCounts
+from tanager.model.cpt_counts import CptCounts, log_prior
 from tanager.model.layout import Layout, grouped_codes, wide_codes
-from tanager.model.maximum_likelihood import log_prior
 from tanager.model.network import Network
 from tanager.model.tempering import best_temperature, can_temper, log_losses, temper
 

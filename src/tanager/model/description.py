@@ -19,9 +19,8 @@ import numpy as np
 from tanager._threads import Crew
 from tanager._types import Cpts, FloatArray, IntArray
 from tanager.model.backoff import Counted, Smoothed, best_prior_rows, smooth
-from tanager.model.cpt_counts import CptCounts
+from tanager.model.cpt_counts import CptCounts, conditional_mutual_information, count_rows
 from tanager.model.layout import Groups, Layout, grouped_codes, make_layout
-from tanager.model.maximum_likelihood import conditional_mutual_information, count_rows
 from tanager.model.network import Network
 from tanager.structure import NO_PARENT, fixed_parents, maximum_spanning_tree
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tanager import core
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
+from tanager.model.cpt_counts import class_log_prior, count_rows, counts_of_cpts
 from tanager.model.layout import Layout, check_bytes
-from tanager.model.maximum_likelihood import class_log_prior, count_rows, counts_of_cpts
 
 _BYTES_PER_ENTRY = 16  # the counts, and two CPTs of logarithms
 

@@ -46,6 +46,29 @@ class Network:
 
     If features have two extra parents, the network is not a forest, and only the log-joint of complete rows and draws
     are exact. `tanager.model.dependence` describes how unknown values are handled.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import Counts, TANClassifier
+    >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
+    >>> network
+    Network(4 features, 3 classes, 3 edges, 93 parameters)
+    >>> network.marginals(classes=[0]).features[3].round(2)
+    array([[0.92, 0.04, 0.04]])
+    >>> network.query([3, "class"]).shape, network.query([2, 3], classes=[0, 1]).shape
+    ((1, 3, 3), (2, 3, 3))
+    >>> network.log_likelihood(classes=[0, 1]).round(3)
+    array([-1.099, -1.099])
+    >>> network.most_probable(classes=[2])[0]
+    array([[2, 1, 2, 2]])
+    >>> codes, classes = network.sample(1000, classes=[2], random_state=0)
+    >>> np.bincount(codes[:, 3]) / 1000
+    array([0.049, 0.125, 0.826])
+    >>> round(network.entropy(), 2)
+    3.5
+    >>> network.mutual_information().round(1)
+    array([0.4, 0.2, 0.7, 0.6])
     """
 
     parents: NDArray[np.int64]
@@ -54,13 +77,7 @@ class Network:
     log_prior: FloatArray
 
     def __repr__(self) -> str:
-        """One line: its size.
-
-        >>> from sklearn.datasets import load_iris
-        >>> from tanager import TANClassifier
-        >>> TANClassifier("chow-liu", "ml").fit(*load_iris(return_X_y=True)).network_
-        Network(4 features, 3 classes, 3 edges, 93 parameters)
-        """
+        """One line: its size."""
         n_edges = int((self.extra_parents >= 0).sum())
         sizes = f"{self.n_features} features, {self.n_classes} classes, {n_edges} edges, {self.n_parameters} parameters"
         return f"Network({sizes})"
@@ -269,14 +286,6 @@ class Network:
         -------
         Marginals
             ``classes``, float64[N, C], and ``features``, an array float64[N, R_i] for each feature.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tanager import Counts, TANClassifier
-        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
-        >>> network.marginals(classes=[0]).features[3].round(2)
-        array([[0.92, 0.04, 0.04]])
         """
         return queries.find_marginals(*self._ask(codes, classes), n_threads)
 
@@ -300,30 +309,13 @@ class Network:
         -------
         float64 array of shape (N, ...)
             One axis for each target, in their order: ``query([3, "class"])`` has shape ``(N, R_3, C)``.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tanager import Counts, TANClassifier
-        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
-        >>> network.query([3, "class"]).shape, network.query([2, 3], classes=[0, 1]).shape
-        ((1, 3, 3), (2, 3, 3))
         """
         return queries.find_joint(*self._ask(codes, classes), targets, n_threads)
 
     def log_likelihood(
         self, codes: ArrayLike | None = None, classes: ArrayLike | None = None, n_threads: int = 1
     ) -> FloatArray:
-        """Log-probability of the observed values of each row, float64[N]; arguments as in `marginals`.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tanager import Counts, TANClassifier
-        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
-        >>> network.log_likelihood(classes=[0, 1]).round(3)
-        array([-1.099, -1.099])
-        """
+        """Log-probability of the observed values of each row, float64[N]; arguments as in `marginals`."""
         observed = read_observed(self.cards, self.n_classes, codes, classes)
         if not self.has_pairs or (observed.codes == self.cards).any():
             self._ask()
@@ -348,14 +340,6 @@ class Network:
         classes : int64 array of shape (N,)
         log_probability : float64 array of shape (N,)
             Log-probability of the completed row.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tanager import Counts, TANClassifier
-        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
-        >>> network.most_probable(classes=[2])[0]
-        array([[2, 1, 2, 2]])
         """
         return queries.complete(*self._ask(codes, classes), n_threads)
 
@@ -382,18 +366,8 @@ class Network:
         -------
         codes : int64 array of shape (n, D)
         classes : int64 array of shape (n,)
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tanager import Counts, TANClassifier
-        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
-        >>> codes, classes = network.sample(1000, classes=[2], random_state=0)
-        >>> np.bincount(codes[:, 3]) / 1000
-        array([0.049, 0.125, 0.826])
         """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise ValueError(f"the number of rows to draw must be a whole number of at least 0, got {n!r}")
+        check_count("the number of rows to draw", n, 0)
         rng = np.random.default_rng(random_state)
         if self.has_pairs:
             return self._draw_whole_rows(int(n), read_observed(self.cards, self.n_classes, codes, classes), rng)
@@ -413,29 +387,11 @@ class Network:
         return draw_rows(self.extra_parents, cpts, self.cards, classes, rng), classes
 
     def entropy(self) -> float:
-        """Joint entropy of the class and the features, in nats.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tanager import Counts, TANClassifier
-        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
-        >>> round(network.entropy(), 2)
-        3.5
-        """
+        """Joint entropy of the class and the features, in nats."""
         return queries.joint_entropy(self._ask()[0])
 
     def mutual_information(self) -> FloatArray:
-        """Mutual information between each feature alone and the class in nats, float64[D].
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tanager import Counts, TANClassifier
-        >>> network = TANClassifier("chow-liu", Counts(1.0)).fit(*load_iris(return_X_y=True)).network_
-        >>> network.mutual_information().round(1)
-        array([0.4, 0.2, 0.7, 0.6])
-        """
+        """Mutual information between each feature alone and the class in nats, float64[D]."""
         return queries.class_information(self._ask()[0])
 
     def _ask(self, codes: ArrayLike | None = None, classes: ArrayLike | None = None) -> tuple[Forest, Observed]:

@@ -13,8 +13,8 @@ import numpy as np
 from tanager._options import check_choice
 from tanager._threads import Crew
 from tanager._types import FloatArray, IntArray
+from tanager.model.cpt_counts import conditional_mutual_information
 from tanager.model.layout import make_layout
-from tanager.model.maximum_likelihood import conditional_mutual_information
 from tanager.model.moves import Score, make_scorer
 from tanager.structure import NO_PARENT, ParentSets
 

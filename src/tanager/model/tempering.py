@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 
 from tanager import core
 from tanager._types import Cpts, FloatArray, IntArray, OpenForest
-from tanager.model.maximum_likelihood import count_rows
+from tanager.model.cpt_counts import count_rows
 from tanager.model.network import Network
 from tanager.structure import depth_first_order
 

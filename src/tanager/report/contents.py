@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +15,8 @@ from tanager.estimators.findings import Edge
 from tanager.report import payload, summary
 from tanager.report.baselines import evaluate_baselines
 from tanager.report.comparison import Other, compare
-from tanager.report.edges import edge_table
 from tanager.report.evaluation import Evaluation, trace_threshold
-from tanager.report.markup import details, measured_table, number, percent
+from tanager.report.markup import MISSING, details, measured_table, number, percent
 from tanager.report.measures import are_trained_on, measure_table, measures_text, warning
 from tanager.report.quality import inspect_columns
 from tanager.report.rows import Classifier, ReportRows
@@ -93,7 +94,7 @@ def _add_prediction(contents: Contents, clf: Classifier, rows: ReportRows | None
 def _add_structure(contents: Contents, clf: Classifier, rows: ReportRows | None) -> list[str]:
     """The network or the networks of the members; returns the sections about how they were found."""
     edges = _edges(clf, rows)
-    contents.texts |= {"edges": edge_table(clf, edges), "edges_text": summary.edges_text(edges)}
+    contents.texts |= {"edges": _edge_table(clf, edges), "edges_text": summary.edges_text(edges)}
     contents.texts |= {"network_text": summary.network_text(clf), "members_text": summary.members_text(clf)}
     data = contents.data
     if isinstance(clf, TANEnsembleClassifier):
@@ -147,6 +148,34 @@ def _add_rows(contents: Contents, clf: Classifier, rows: ReportRows, image: tupl
     elif n_classes > 2:
         contents.texts["classes"] = _class_table(data["classes"], rows.evaluation)
         contents.texts["confusions"] = _confusion_table(data["classes"], rows.evaluation)
+
+
+def _edge_table(clf: Classifier, edges: Sequence[Edge]) -> str:
+    """All edges, those that add most first; of an ensemble with the share of the members that have them."""
+    if not edges:
+        return ""
+    members = getattr(clf, "estimators_", [clf])
+    counts = Counter((edge.child, edge.parent) for member in members for edge in member.edges_)
+    ordered = sorted(edges, key=lambda edge: (-edge.gain if edge.gain == edge.gain else 0.0, -edge.information))
+    lines = [
+        [
+            f"{edge.parent} → {edge.child}",
+            *([percent(counts[edge.child, edge.parent] / len(members), 0)] if len(members) > 1 else []),
+            _gain_text(edge),
+            "yes" if edge.adds else MISSING,
+            number(edge.information, 4),
+        ]
+        for edge in ordered
+    ]
+    share = ["Members"] if len(members) > 1 else []
+    heads = ["Edge", *share, "Lowers the log-loss by", "Beyond chance", "Tells about the data"]
+    return details("Table of all edges", measured_table(heads, lines))
+
+
+def _gain_text(edge: Edge) -> str:
+    if edge.gain != edge.gain:
+        return MISSING
+    return f"{number(edge.gain, 4)}\n± {number(edge.standard_error, 4)}"
 
 
 def _class_table(names: list[str], evaluation: Evaluation) -> str:

@@ -9,7 +9,7 @@ import pytest
 from tanager import GradientDescent, NaiveBayesStart
 from tanager._types import Pull
 from tanager.learning import Context, Rows
-from tanager.learning.parameters import strength_of
+from tanager.learning.gradient_descent import strength_of
 from tanager.model import make_layout
 from tanager.structure import ParentSets
 from tanager.training.regularisers import (
