@@ -23,6 +23,7 @@ from tanager.learning.context import MOST_CLASSES, Context, Rows, hold_out
 from tanager.learning.monotone import MonotoneEffects
 from tanager.learning.parameters import Fitted, LayOut, ParameterOptions
 from tanager.learning.structures import Forest
+from tanager.learning.thinning import thin
 from tanager.model import (
     CptCounts,
     Effects,
@@ -52,6 +53,7 @@ _COARSE, _FINE = 12, 32  # groups of values in pairs
 _ROUNDS = 4  # of adapting the strengths of features
 _MOST_CELLS = 60  # of all pairs, for each row, with which fine groups are tried
 _WEAK = 3.0  # strength up to which fine groups may be better
+_LEAST_GAINS = (0.0, 2.0)  # standard deviations of chance below which pairs may be left out
 _TO_CHOOSE: dict[str, Any] = {"most_steps": 28, "tolerance": 3e-5}
 
 
@@ -148,6 +150,25 @@ class _Search:
                 return stronger, pairs, with_stronger
         return main, pairs, found[pairs]
 
+    def best_gain(
+        self, main: float, pairs: float, max_groups: int, of_all: FloatArray
+    ) -> tuple[float | None, float, FloatArray]:
+        """How clear the gain of a pair must be for it to be kept, the strength of those that are, and their losses.
+
+        Others are left out from then on. Fewer pairs are tried as long as held-out rows are better, first with the
+        strength that was the best of more.
+        """
+        least, best = None, of_all
+        for clearer in _LEAST_GAINS:
+            fuller = self.layouts
+            self.layouts = [thin(each, fold.context, clearer) for fold, each in zip(self.folds, fuller, strict=True)]
+            better = self._better_with(max_groups, main, pairs, best)
+            if better is None:
+                self.layouts = fuller
+                break
+            least, (pairs, best) = clearer, better
+        return least, pairs, best
+
     def best_groups(self, main: float, pairs: float, coarse: FloatArray) -> tuple[int, float]:
         """Groups and strength of pairs.
 
@@ -158,14 +179,24 @@ class _Search:
         is_large = self.context.rows.n_classes > MOST_CLASSES
         if is_large or pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds) or self._has_many_cells():
             return _COARSE, pairs
-        fine = self._with_pairs(_FINE)
-        at_first = fine(main, pairs)
-        if not self._is_better(at_first, coarse):
-            return _COARSE, pairs
-        found = self._strengths(lambda strength: at_first if strength == pairs else fine(main, strength), pairs)
+        better = self._better_with(_FINE, main, pairs, coarse)
+        return (_COARSE, pairs) if better is None else (_FINE, better[0])
+
+    def _better_with(
+        self, max_groups: int, main: float, pairs: float, before: FloatArray
+    ) -> tuple[float, FloatArray] | None:
+        """Strength of other pairs or groups than before and their losses; None if they are not clearly better.
+
+        Strengths beside that of before are only tried where they are better with this one.
+        """
+        losses = self._with_pairs(max_groups)
+        at_first = losses(main, pairs)
+        if not self._is_better(at_first, before):
+            return None
+        found = self._strengths(lambda strength: at_first if strength == pairs else losses(main, strength), pairs)
         best = smoothest(found, self._weight)
-        is_worth_it = smoothest({_COARSE: coarse, _FINE: found[best]}, self._weight) == _FINE
-        return (_FINE, best) if is_worth_it else (_COARSE, pairs)
+        is_worth_it = smoothest({0: before, 1: found[best]}, self._weight) == 1
+        return (best, found[best]) if is_worth_it else None
 
     def _has_many_cells(self) -> bool:
         """Whether pairs of fine groups would have many times more cells than there are rows."""
@@ -212,6 +243,10 @@ class PenalisedLikelihood(ParameterOptions):
     adaptive : bool or "auto", default="auto"
         Whether the strength of each feature is adapted, from ``main`` on, to how rough its effect is. "auto" does so
         where it is better on held-out rows; that is only tried if ``main`` is "auto", too.
+    least_gain : float, None or "auto", default=None
+        How many standard deviations above chance the gain of a pair must be; edges of other pairs are left out of the
+        structure. None keeps all. "auto" is None, 0 or 2, whichever is best on held-out rows; that is only tried if
+        ``pairs`` is "auto", too.
 
     Examples
     --------
@@ -229,6 +264,7 @@ class PenalisedLikelihood(ParameterOptions):
     pairs: float | Literal["auto"] = "auto"
     max_groups: int | Literal["auto"] = "auto"
     adaptive: bool | Literal["auto"] = "auto"
+    least_gain: float | Literal["auto"] | None = None
 
     def __post_init__(self) -> None:
         for name in ("main", "pairs"):
@@ -237,6 +273,8 @@ class PenalisedLikelihood(ParameterOptions):
         if not self._is_open("max_groups"):
             check_count("max_groups", self.max_groups, 2)
         check_choice("adaptive", self.adaptive, (True, False, "auto"))
+        if self.least_gain is not None and not self._is_open("least_gain"):
+            check_number("least_gain", self.least_gain)
 
     def training_bytes(self, layout: Layout) -> int:
         """Memory of the effects, their gradients and the steps that are remembered."""
@@ -254,17 +292,21 @@ class PenalisedLikelihood(ParameterOptions):
         """The same with strengths and groups that were chosen by the log-loss of held-out rows.
 
         Main effects come first, then pairs beside them, then main effects once more: pairs may make stronger penalties
-        better. Among strengths that do about equally well the strongest is taken. The number of groups comes last.
+        better. Among strengths that do about equally well the strongest is taken. Which pairs are kept, and the number
+        of groups, come last.
         """
         is_open = [name for name in ("main", "pairs") if self._is_open(name)]
         if not is_open:
             return self
         untuned = {**dict.fromkeys(is_open, 1.0), "max_groups": self._n_groups, "adaptive": self.adaptive is True}
-        chosen: Any = self.set_params(**untuned)
+        least_gain = None if self._is_open("least_gain") else self.least_gain
+        chosen: Any = self.set_params(**untuned, least_gain=least_gain)
         if context.rows.n_counted < 2 * _N_PARTS:
             return cast(Self, chosen)
         folds = context.remember(("folds of effects", seed), lambda: _make_folds(context.few_classes(seed), seed))
-        search = _Search(context, folds, context.map(lambda fold: lay_out(fold.context), folds))
+        search = _Search(
+            context, folds, context.map(lambda fold: self._thinned(lay_out(fold.context), fold.context), folds)
+        )
         main, pairs, groups = search.best_main() if "main" in is_open else float(self.main), 1.0, self._n_groups
         if self.adaptive is True or (self._is_open("adaptive") and "main" in is_open):
             search.is_adaptive = search.wants_own(main) or self.adaptive is True
@@ -273,14 +315,17 @@ class PenalisedLikelihood(ParameterOptions):
             return cast(Self, chosen.set_params(main=_stronger(main, n_steps), adaptive=search.is_adaptive))
         if search.has_pairs:
             main, pairs, losses = search.best_pairs(main, groups, is_main_open="main" in is_open)
+            if self._is_open("least_gain"):
+                least_gain, pairs, losses = search.best_gain(main, pairs, groups, losses)
             if self._is_open("max_groups"):
                 groups, pairs = search.best_groups(main, pairs, losses)
         main, pairs = _stronger(main, n_steps), _stronger(pairs, n_steps)
         found = {"main": main, "pairs": pairs, "max_groups": groups, "adaptive": search.is_adaptive}
-        return cast(Self, chosen.set_params(**found))
+        return cast(Self, chosen.set_params(**found, least_gain=least_gain))
 
     def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
         """Fit the effects of the pairs of all layouts together, and put them into one network for each."""
+        layouts = self._thinned(layouts, context)
         pairs, rows = pairs_of(layouts), context.merged_rows()
         given = (context.n_ordered, cast(Groups, layouts[0].groups), pairs)
         main: float | FloatArray = float(self.main)
@@ -302,6 +347,11 @@ class PenalisedLikelihood(ParameterOptions):
             distribution = ParentDistribution(layout.parent_sets, np.zeros(layout.parent_sets.n_candidates))
             fitted.append(Fitted(network, distribution, History(), ParentPath()))
         return fitted
+
+    def _thinned(self, layouts: Sequence[Layout], context: Context) -> list[Layout]:
+        """The structures without pairs whose gain is known to be asked too little for."""
+        is_all = self.least_gain is None or self._is_open("least_gain")
+        return list(layouts) if is_all else thin(layouts, context, float(cast(float, self.least_gain)))
 
     @property
     def _n_groups(self) -> int:
