@@ -41,6 +41,7 @@ struct RowState {
     std::unique_ptr<Index[]> value;       // [D + 1]: the number of values where it is unknown; 0 for "no parent"
     std::unique_ptr<double[]> beliefs;    // [S, C]: only of unknown features
     std::unique_ptr<double[]> log_joint;  // [C]
+    std::unique_ptr<double[]> message;    // [C]: scratch for what one value of a parent is sent
     std::unique_ptr<double[]> weight;     // [C]: probability of each class
     std::unique_ptr<double[]> joint;      // [S, C]: p(x_i, c | what was observed)
     std::unique_ptr<double[]> lines;      // [R, C]: scratch for the values of one feature

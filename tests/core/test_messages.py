@@ -58,6 +58,28 @@ def test_every_pattern_of_unknown_values(parents):
     np.testing.assert_allclose(run(model, topological_order(parents)), expected, rtol=1e-6, atol=2e-6)
 
 
+@pytest.mark.parametrize("equal", [[0, 1], [1, 2], [0, 2], [0, 1, 2]])
+def test_values_of_a_parent_may_have_equal_lines(equal):
+    model = make_model([[-1], [0], [1]], [4, 4, 3], 2, seed=7, n_rows=8)
+    for child in (1, 2):
+        model.layout.cpt(model.theta, child)[equal] = model.layout.cpt(model.theta, child)[equal[0]]
+    is_hidden = np.array(list(np.ndindex(2, 2, 2)), dtype=bool)
+    codes = np.where(is_hidden, -1, model.codes)
+    expected = counting_oracle.marginal_log_joint(
+        model.tables(), model.prior, model.child, model.parent, range(3), codes
+    )
+    model.codes = np.where(is_hidden, model.cards, model.codes).astype(np.int32)
+    np.testing.assert_allclose(run(model, topological_order([-1, 0, 1])), expected, rtol=1e-6, atol=2e-6)
+    # A value that is summed out has the probability of the row that is completed with it.
+    network = network_of(model)
+    for row in model.codes[is_hidden[:, 2]]:
+        completed = np.repeat(row[None], 3, axis=0)
+        completed[:, 2] = np.arange(3)
+        share = np.exp(network.log_joint(completed)).sum(axis=1)
+        found = network.marginals(row[None]).features[2][0]
+        np.testing.assert_allclose(found, share / share.sum(), rtol=1e-5, atol=1e-6)
+
+
 @given(FORESTS)
 @settings(max_examples=30)
 def test_with_nothing_unknown_it_is_the_log_joint(model):

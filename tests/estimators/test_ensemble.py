@@ -214,9 +214,8 @@ def test_every_preset_of_several_trees_fits(monkeypatch, name):
     if isinstance(preset.parameters, GradientDescent):
         assert used == preset.used(RowsOf(len(y)))
     else:
-        strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs", "max_groups", "adaptive")}
-        assert "auto" not in strengths.values()
-        assert used == preset.set_params(parameters=preset.parameters.set_params(**strengths))
+        assert "auto" not in used.parameters.get_params().values()
+        assert used == preset.set_params(parameters=used.parameters)
     assert len(clf.estimators_) == {"trees": 3}.get(name, 2)
     assert clf.score(X, y) > 0.9
 

@@ -1,5 +1,7 @@
 """What a fit says of its edges, its features and its choice."""
 
+import re
+
 import matplotlib
 import numpy as np
 import pytest
@@ -35,7 +37,7 @@ def test_the_edge_that_matters_is_found_and_adds(fitted, one_real_edge):
         best = max(edges, key=lambda edge: edge.gain)
         assert {best.child, best.parent} == {"x0", "x1"}
         assert best.adds
-        assert best.gain > 5 * sorted(edge.gain for edge in edges)[-2]
+        assert best.gain > 5 * max((edge.gain for edge in edges if edge != best), default=0.0)
     assert "Without parents that log-loss is higher by" in fitted.choice_["why"]
     assert "x0" in fitted.summary()
 
@@ -125,7 +127,7 @@ def test_pictures_and_notebooks(fitted):
     shown = fitted._repr_mimebundle_()["text/html"]
     assert "sk-container" in shown  # scikit-learn's own
     assert "<svg" in shown
-    assert "edges between 12 features" in shown
+    assert re.search("edges? between 12 features", shown)  # those that tell nothing may be left out
     assert fitted._repr_html_().count("<svg") == 1
     unfitted = type(fitted)()
     assert "<svg" not in unfitted._repr_html_()

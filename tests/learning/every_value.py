@@ -75,7 +75,7 @@ EVERY_VALUE = [
         size_penalty=0.5,
         early_stopping=2,
     ),
-    PenalisedLikelihood(0.3, 3.0, 4, adaptive=True),
+    PenalisedLikelihood(0.3, 3.0, 4, adaptive=True, least_gain=1.0),
     RandomStart(),
     NaiveBayesStart(0.25),
     ParentDropout(0.3),

@@ -138,9 +138,9 @@ def test_an_ensemble_of_presets_counts_once_for_each_set_of_rows(counted, merged
     assert clf.choice_["tried"][:3] == ["trees", "margin", "wide margin"]
     is_trained = isinstance(clf.options_["parameters"], GradientDescent)
     assert is_trained == (training == "separate")
-    # Trees that are learned together have a strength in common, which is chosen on three folds. Recipes are tried on
-    # one part, and the best of them is learned on all rows.
-    n_folds = 0 if training == "separate" else 3
+    # Trees that are learned together have a strength in common, which is chosen on three folds, as is which pairs are
+    # kept; separate ones have folds of their own. Recipes are tried on one part, and the best is learned on all rows.
+    n_folds = 9 if training == "separate" else 3
     assert names_of(counted) == {RESIDUAL: n_folds + 1 + (not is_trained), "information": 1 + is_trained}
     assert len(set(counted)) == len(counted)
     # What edges add is measured on a part of its own, with the bins of all rows.

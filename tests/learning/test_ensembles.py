@@ -121,7 +121,7 @@ def test_what_the_presets_are():
     assert TREE_PARAMETERS["wide margin"].loss == Hybrid(100.0, 30.0, 1.0)
     assert list(ENSEMBLE_PRESETS) == ["trees", "margin", "wide margin", "smooth margin"]
     assert ENSEMBLE_PRESETS["trees"].members == DisjointTrees(3, "residual")
-    assert ENSEMBLE_PRESETS["trees"].parameters == PenalisedLikelihood()
+    assert ENSEMBLE_PRESETS["trees"].parameters == PenalisedLikelihood(least_gain="auto")
     for name in ("margin", "wide margin"):
         assert ENSEMBLE_PRESETS[name] == EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS[name], is_joint=True)
     smooth = TREE_PARAMETERS["margin"].set_params(smoothness=0.03)

@@ -126,7 +126,7 @@ def test_used_recipes_hold_values_in_place_of_words():
 
 def test_what_the_presets_are():
     assert list(PRESETS) == ["tree", "margin"]
-    assert PRESETS["tree"] == Recipe(ChowLiu("residual"), PenalisedLikelihood())
+    assert PRESETS["tree"] == Recipe(ChowLiu("residual"), PenalisedLikelihood(least_gain="auto"))
     assert PRESETS["margin"].structure == Free(candidates="mixed")
     assert PRESETS["margin"].parameters.loss == Hybrid(30.0, 20.0)
 
@@ -148,8 +148,8 @@ def test_every_preset_fits(iris, monkeypatch, name):
     if isinstance(preset.parameters, GradientDescent):
         assert used == preset.used(RowsOf(len(y)))
     else:
-        strengths = {name: getattr(used.parameters, name) for name in ("main", "pairs", "max_groups", "adaptive")}
-        assert used == preset.set_params(parameters=preset.parameters.set_params(**strengths))
+        assert used == preset.set_params(parameters=used.parameters)
+        assert isinstance(used.parameters, PenalisedLikelihood)
     assert clf.score(X, y) > 0.9
     # The options say all: who gives them, or the preset itself, gets the same.
     for again in (clf.options_, preset.get_params(deep=False)):

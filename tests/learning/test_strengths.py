@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tanager import DisjointTrees, PenalisedLikelihood, TANClassifier, TANEnsembleClassifier
-from tanager.learning import Recipe, strengths
+from tanager.learning import ChowLiu, Recipe, strengths
 from tanager.learning.strengths import make_effects, smoothest
 from tests.learning.penalised_rows import GIVEN, TUNED, fit, hold_out_one_part_of_more, make_context, numbers
 
@@ -112,6 +112,44 @@ def rough_and_smooth(n_rows=3000, seed=0):
     X = np.column_stack([rng.integers(0, 40, n_rows), rng.uniform(size=(n_rows, 3))])
     jagged = np.where(np.isin(X[:, 0], [3, 8, 9, 20, 27, 33]), 3.0, -1.0)
     return X, jagged + 3 * X[:, 1] + rng.logistic(size=n_rows) > 1.5
+
+
+SPARSE = PenalisedLikelihood(least_gain="auto")
+
+
+def n_pairs(clf):
+    return int(sum((network.parents >= 0).sum() for network in (each.network_ for each in clf.estimators_)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_without_a_gain_are_left_out_where_held_out_rows_want_it(seed):
+    X, y = numbers(n_rows=1000, n_features=8, seed=seed)
+    X_test, y_test = numbers(n_rows=4000, n_features=8, seed=seed + 10)
+    dense, sparse = (
+        TANEnsembleClassifier(DisjointTrees(3, "residual"), each, random_state=0).fit(X, y) for each in (TUNED, SPARSE)
+    )
+    assert sparse.options_["parameters"].least_gain in (0.0, 2.0)
+    assert n_pairs(dense) == 21
+    assert n_pairs(sparse) < 8
+    of_class = [-np.log(each.predict_proba(X_test)[np.arange(4000), y_test]).mean() for each in (dense, sparse)]
+    assert of_class[1] < of_class[0] - 0.01
+
+
+def test_pairs_that_tell_little_each_stay_where_they_tell_much_together():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    X = rng.normal(size=(400, 12)) * 0.2
+    X[:, 6:] += rng.choice([-1.0, 1.0], (400, 6))
+    X[:, :6] += X[:, 6:] * (2 * y[:, None] - 1) * 0.4
+    assert fit(X, y, ChowLiu("residual"), SPARSE).options_["parameters"].least_gain != 2.0
+
+
+def test_what_a_kept_pair_must_gain_can_be_given():
+    X, y = numbers(n_rows=1000, n_features=8)
+    few = fit(X, y, ChowLiu("residual"), GIVEN.set_params(least_gain=1e9))
+    assert (few.network_.parents >= 0).sum() == 1  # the clearest stays
+    assert few.options_["parameters"].least_gain == 1e9
+    assert (fit(X, y, ChowLiu("residual"), GIVEN).network_.parents >= 0).sum() == 7
 
 
 def test_features_get_strengths_of_their_own_where_held_out_rows_want_them():

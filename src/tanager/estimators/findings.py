@@ -251,4 +251,5 @@ def _said_of_edges(edges: Sequence[Edge], n_features: int) -> str:
         return f"{counted} No edge alone lowers the log-loss of held-out rows by more than two standard errors."
     shown = ", ".join(f"{each.parent} -> {each.child} ({each.gain:.4f})" for each in clear[:_SHOWN])
     more = f" and {len(clear) - _SHOWN} more" if len(clear) > _SHOWN else ""
-    return f"{counted} These lower the log-loss of held-out rows most: {shown}{more}."
+    these = "These lower" if len(edges) > 1 else "It lowers"
+    return f"{counted} {these} the log-loss of held-out rows most: {shown}{more}."

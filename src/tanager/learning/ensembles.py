@@ -140,7 +140,7 @@ TREE_PARAMETERS: Mapping[str, Any] = {
 _SMOOTH_MARGIN = GradientDescent(Hybrid(lam=100.0, gamma=10.0, eta=1.0), smoothness=0.03, **_JOINT_MARGIN)
 
 ENSEMBLE_PRESETS: Mapping[str, EnsembleRecipe] = {
-    "trees": EnsembleRecipe(DisjointTrees(3, RESIDUAL), PenalisedLikelihood(), is_joint=True),
+    "trees": EnsembleRecipe(DisjointTrees(3, RESIDUAL), PenalisedLikelihood(least_gain="auto"), is_joint=True),
     "margin": EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS["margin"], is_joint=True),
     "wide margin": EnsembleRecipe(DisjointTrees(), TREE_PARAMETERS["wide margin"], is_joint=True),
     "smooth margin": EnsembleRecipe(DisjointTrees(5), _SMOOTH_MARGIN, is_joint=True),

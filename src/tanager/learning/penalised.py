@@ -35,6 +35,7 @@ from tanager.learning.strengths import (
     stronger,
 )
 from tanager.learning.structures import Forest
+from tanager.learning.thinning import thin
 from tanager.model import CptCounts, Effects, Groups, Layout, Network, can_temper, frequencies, make_layout, temper
 
 _STEPS = 60
@@ -58,6 +59,10 @@ class PenalisedLikelihood(ParameterOptions):
     adaptive : bool or "auto", default="auto"
         Whether the strength of each feature is adapted, from ``main`` on, to how rough its effect is. "auto" does so
         where it is better on held-out rows; that is only tried if ``main`` is "auto", too.
+    least_gain : float, None or "auto", default=None
+        How many standard deviations above chance the gain of a pair must be; edges of other pairs are left out of the
+        structure. None keeps all. "auto" is None, 0 or 2, whichever is best on held-out rows; that is only tried if
+        ``pairs`` is "auto", too.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class PenalisedLikelihood(ParameterOptions):
     pairs: float | Literal["auto"] = "auto"
     max_groups: int | Literal["auto"] = "auto"
     adaptive: bool | Literal["auto"] = "auto"
+    least_gain: float | Literal["auto"] | None = None
 
     def __post_init__(self) -> None:
         for name in ("main", "pairs"):
@@ -83,6 +89,8 @@ class PenalisedLikelihood(ParameterOptions):
         if not is_auto(self.max_groups):
             check_count("max_groups", self.max_groups, 2)
         check_choice("adaptive", self.adaptive, (True, False, "auto"))
+        if self.least_gain is not None and not is_auto(self.least_gain):
+            check_number("least_gain", self.least_gain)
 
     def training_bytes(self, layout: Layout) -> int:
         """Memory of the effects, their gradients and the steps that are remembered."""
@@ -100,30 +108,34 @@ class PenalisedLikelihood(ParameterOptions):
         """The same with strengths and groups that were chosen by the log-loss of held-out rows.
 
         Main effects come first, then pairs beside them, then main effects once more: pairs may make stronger penalties
-        better. Among strengths that do about equally well the strongest is taken. The number of groups comes last.
+        better. Among strengths that do about equally well the strongest is taken. Which pairs are kept, and the number
+        of groups, come last.
         """
         is_open = [name for name in ("main", "pairs") if is_auto(getattr(self, name))]
         if not is_open:
             return self
         if context.rows.n_counted < 2 * N_PARTS:
-            untuned = dict.fromkeys(is_open, 1.0)
-            return self.set_params(**untuned, max_groups=self._n_groups, adaptive=self.adaptive is True)
-        search = Search(context, lay_out, seed)
+            untuned = {**dict.fromkeys(is_open, 1.0), "max_groups": self._n_groups, "adaptive": self.adaptive is True}
+            return self.set_params(**untuned, least_gain=self._least_gain)
+        search = Search(context, lambda part: self._thinned(lay_out(part), part), seed)
         main, pairs, groups = search.best_main() if "main" in is_open else float(self.main), 1.0, self._n_groups
         if self.adaptive is True or (is_auto(self.adaptive) and "main" in is_open):
             search.is_adaptive = search.wants_own(main) or self.adaptive is True
-        n_steps = search.n_steps_stronger(main) if "main" in is_open else 0
+        n_steps, least_gain = search.n_steps_stronger(main) if "main" in is_open else 0, self._least_gain
         if "pairs" in is_open and search.has_pairs:
             main, pairs, losses = search.best_pairs(main, groups, is_main_open="main" in is_open)
+            if is_auto(self.least_gain):
+                least_gain, pairs, losses = search.best_gain(main, pairs, groups, losses)
             if is_auto(self.max_groups):
                 groups, pairs = search.best_groups(main, pairs, losses)
         found: dict[str, Any] = {"main": stronger(main, n_steps), "max_groups": groups, "adaptive": search.is_adaptive}
         if "pairs" in is_open:
             found["pairs"] = stronger(pairs, n_steps)
-        return self.set_params(**found)
+        return self.set_params(**found, least_gain=least_gain)
 
     def learn(self, layouts: Sequence[Layout], context: Context, seed: int, forest: Forest | None) -> list[Fitted]:
         """Fit the effects of the pairs of all layouts together, and put them into one network for each."""
+        layouts = self._thinned(layouts, context)
         pairs, rows = pairs_of(layouts), context.merged_rows()
         given = (context.n_ordered, cast(Groups, layouts[0].groups), pairs)
         main: float | FloatArray = float(self.main)
@@ -140,6 +152,14 @@ class PenalisedLikelihood(ParameterOptions):
         n_shared = Counter(pair for layout in layouts for pair in pairs_in(layout))
         shares = {pair: len(layouts) / n for pair, n in n_shared.items()}
         return [Fitted.untrained(layout, _network(layout, rows, effects, theta, shares)) for layout in layouts]
+
+    def _thinned(self, layouts: Sequence[Layout], context: Context) -> list[Layout]:
+        """The structures without the pairs whose gain is not clear enough."""
+        return list(layouts) if self._least_gain is None else thin(layouts, context, self._least_gain)
+
+    @property
+    def _least_gain(self) -> float | None:
+        return None if self.least_gain is None or is_auto(self.least_gain) else float(self.least_gain)
 
     @property
     def _n_groups(self) -> int:

@@ -214,7 +214,7 @@ def bins_of(recipe: Any) -> str:
 _FREE = Free(candidates="mixed")
 
 PRESETS: Mapping[str, Recipe] = {
-    "tree": Recipe(ChowLiu(RESIDUAL), PenalisedLikelihood()),
+    "tree": Recipe(ChowLiu(RESIDUAL), PenalisedLikelihood(least_gain="auto")),
     "margin": Recipe(
         _FREE,
         GradientDescent(

@@ -1,4 +1,4 @@
-"""Strengths of penalties on effects, and groups of values in pairs, chosen by the log-loss of held-out rows.
+"""Strengths of penalties on effects, which pairs are kept, and their groups of values, by the log-loss of held-out rows.
 
 Strengths are tried one after the other, from one in the middle on, and each fit starts from the effects of the nearest
 strength. Main effects have a strength of their own, all of them together or each feature, and pairs another.
@@ -15,6 +15,7 @@ from tanager._types import FloatArray
 from tanager.learning.context import MOST_CLASSES, Context
 from tanager.learning.parameters import LayOut
 from tanager.learning.rows import Rows, hold_out
+from tanager.learning.thinning import thin
 from tanager.model import Effects, Groups, Layout, count_rows
 
 _STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
@@ -29,6 +30,7 @@ _ERRORS_OF_OWN = 1.0  # the same for strengths of single features, which are man
 COARSE, _FINE = 12, 32  # groups of values in pairs
 _ROUNDS = 4  # of adapting the strengths of features
 _MOST_CELLS = 60  # of all pairs, for each row, with which fine groups are tried
+_LEAST_GAINS = (0.0, 2.0)  # standard deviations of chance below which pairs may be left out
 _WEAK = 3.0  # strength up to which fine groups may be better
 TO_CHOOSE: dict[str, Any] = {"most_steps": 28, "tolerance": 3e-5}
 
@@ -128,6 +130,25 @@ class Search:
                 return stronger, pairs, with_stronger
         return main, pairs, found[pairs]
 
+    def best_gain(
+        self, main: float, pairs: float, max_groups: int, of_all: FloatArray
+    ) -> tuple[float | None, float, FloatArray]:
+        """How clear the gain of a pair must be for it to be kept, the strength of those that are, and their losses.
+
+        Others are left out from then on. Fewer pairs are tried as long as held-out rows are better, first with the
+        strength that was the best of more.
+        """
+        least, best = None, of_all
+        for clearer in _LEAST_GAINS:
+            fuller = self.layouts
+            self.layouts = [thin(each, fold.context, clearer) for fold, each in zip(self.folds, fuller, strict=True)]
+            better = self._better_with(max_groups, main, pairs, best)
+            if better is None:
+                self.layouts = fuller
+                break
+            least, (pairs, best) = clearer, better
+        return least, pairs, best
+
     def best_groups(self, main: float, pairs: float, coarse: FloatArray) -> tuple[int, float]:
         """Groups and strength of pairs.
 
@@ -138,14 +159,24 @@ class Search:
         is_large = self.context.rows.n_classes > MOST_CLASSES
         if is_large or pairs > _WEAK or not any(fold.has_more_groups for fold in self.folds) or self._has_many_cells():
             return COARSE, pairs
-        fine = self._with_pairs(_FINE)
-        at_first = fine(main, pairs)
-        if not self._is_better(at_first, coarse):
-            return COARSE, pairs
-        found = self._strengths(lambda strength: at_first if strength == pairs else fine(main, strength), pairs)
+        better = self._better_with(_FINE, main, pairs, coarse)
+        return (COARSE, pairs) if better is None else (_FINE, better[0])
+
+    def _better_with(
+        self, max_groups: int, main: float, pairs: float, before: FloatArray
+    ) -> tuple[float, FloatArray] | None:
+        """Strength of other pairs or groups than before and their losses; None if they are not clearly better.
+
+        Strengths beside that of before are only tried where they are better with this one.
+        """
+        losses = self._with_pairs(max_groups)
+        at_first = losses(main, pairs)
+        if not self._is_better(at_first, before):
+            return None
+        found = self._strengths(lambda strength: at_first if strength == pairs else losses(main, strength), pairs)
         best = smoothest(found, self._weight)
-        is_worth_it = smoothest({COARSE: coarse, _FINE: found[best]}, self._weight) == _FINE
-        return (_FINE, best) if is_worth_it else (COARSE, pairs)
+        is_worth_it = smoothest({0: before, 1: found[best]}, self._weight) == 1
+        return (best, found[best]) if is_worth_it else None
 
     def n_steps_stronger(self, main: float) -> int:
         """By how many steps main effects of all classes want a stronger penalty than those of a few, if these differ.
