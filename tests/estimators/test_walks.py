@@ -14,7 +14,7 @@ from tanager import TANClassifier
 
 ROOT = Path(tanager.__file__).parent
 
-MOST_MODULES_OF_FIT, MOST_HOPS_OF_FIT = 41, 12
+MOST_MODULES_OF_FIT, MOST_HOPS_OF_FIT = 40, 12
 MOST_MODULES_OF_PREDICTION = 8
 
 

@@ -33,9 +33,9 @@ from tanager.learning.strengths import (
     pairs_in,
     pairs_of,
     stronger,
+    thin,
 )
 from tanager.learning.structures import Forest
-from tanager.learning.thinning import thin
 from tanager.model import CptCounts, Effects, Groups, Layout, Network, can_temper, frequencies, make_layout, temper
 
 _STEPS = 60

@@ -1,7 +1,11 @@
-"""Strengths of penalties on effects, which pairs are kept, and their groups of values, by the log-loss of held-out rows.
+"""Strengths of penalties on effects, the pairs that are kept, and their groups, by the log-loss of held-out rows.
 
 Strengths are tried one after the other, from one in the middle on, and each fit starts from the effects of the nearest
 strength. Main effects have a strength of their own, all of them together or each feature, and pairs another.
+
+A tree joins all features, whether pairs of them tell anything about the class or not. Since all pairs share one
+strength, many that tell nothing make it strong for the few that tell much. Where held-out rows want it, only pairs that
+clearly add to the main effects are kept, and what is left of a tree is a forest.
 """
 
 from __future__ import annotations
@@ -11,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tanager._types import FloatArray
-from tanager.learning.context import MOST_CLASSES, Context
+from tanager._types import FloatArray, IntArray
+from tanager.learning.context import MOST_CLASSES, RESIDUAL, Context
 from tanager.learning.parameters import LayOut
 from tanager.learning.rows import Rows, hold_out
-from tanager.learning.thinning import thin
-from tanager.model import Effects, Groups, Layout, count_rows
+from tanager.model import Effects, Groups, Layout, count_rows, make_layout
+from tanager.structure import NO_PARENT, fixed_parents
 
 _STRENGTHS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 N_PARTS = 3  # each of which is held out once, where rows are few
@@ -238,6 +242,43 @@ def _make_folds(context: Context, seed: int) -> list[_Fold]:
 def stronger(strength: float, n_steps: int) -> float:
     """The strength that is so many steps above a given one."""
     return _STRENGTHS[max(_STRENGTHS.index(strength) - n_steps, 0)] if n_steps else strength
+
+
+def clearness(context: Context) -> FloatArray:
+    """What each pair of features adds to the main effects, in standard deviations of what chance adds, float64[D, D].
+
+    By chance a cell's residual G has the mean square H, its curvature, and G^2 the variance 2 H^2. So the gain, half
+    the sum of (G^2 - H) / H over the cells and classes, has half their number as its variance.
+    """
+
+    def compute() -> FloatArray:
+        cards = context.groups().cards
+        width = 1 if context.rows.n_classes == 2 else context.rows.n_classes
+        return context.scores(RESIDUAL) / np.sqrt(np.outer(cards, cards) * width / 2)
+
+    return context.remember("clearness of pairs", compute)
+
+
+def thin(layouts: Sequence[Layout], context: Context, least: float) -> list[Layout]:
+    """The structures of layouts without pairs whose gain is less clear than ``least``.
+
+    The clearest pair of all stays, and so do edges that are required.
+    """
+    clear = clearness(context)
+    parents = np.stack([each.parent_sets.parents for each in layouts]).astype(np.int64)  # one candidate for each
+    children, is_edge = np.arange(parents.shape[1]), parents != NO_PARENT
+    of_edge = np.where(is_edge, clear[children, parents], -np.inf)
+    is_kept = is_edge & (of_edge >= min(least, float(of_edge.max())))
+    if context.rules is not None:
+        is_kept |= is_edge & (context.rules.required == parents)
+    return [
+        _with_parents(layout, np.where(kept, own, NO_PARENT))
+        for layout, kept, own in zip(layouts, is_kept, parents, strict=True)
+    ]
+
+
+def _with_parents(layout: Layout, parents: IntArray) -> Layout:
+    return make_layout(fixed_parents(parents), layout.cards, layout.n_classes, groups=layout.groups)
 
 
 def adapt(effects: Effects, theta: FloatArray, main: float, **options: Any) -> tuple[FloatArray, FloatArray]:
