@@ -74,3 +74,15 @@ def test_column_without_values_has_no_bins_to_grow():
     encoder = FrameEncoder.fit(empty, empty.is_categorical, None, QuantileBinning(2))
     with pytest.raises(ValueError, match=r"column 0 had only missing cells in the first rows"):
         grow(encoder, as_frame(np.array([[1.0], [2.0]])), "value", None)
+
+
+def test_columns_keep_the_types_that_they_had_in_training():
+    pandas = pytest.importorskip("pandas")
+    first, second = (
+        as_frame(pandas.DataFrame({"word": pandas.Categorical(list(words)), "n": np.array([1, 2])}))
+        for words in ("ab", "az")
+    )
+    encoder = fit(first)
+    grown, maps = grow(encoder, second, "value", None)
+    assert maps is not None
+    assert grown.dtypes == encoder.dtypes == ("category", "int64")

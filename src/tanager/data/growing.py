@@ -72,7 +72,7 @@ def grow(
     is_same = all(old.card == new.card for old, new in zip(encoder.columns, columns, strict=True))
     if is_same and not any(map(_pools_more, encoder.columns, columns)):
         return encoder, None
-    return FrameEncoder(tuple(columns), encoder.names), maps
+    return FrameEncoder(tuple(columns), encoder.names, encoder.dtypes), maps
 
 
 def _has_missing_cells(frame: Frame, index: int, rows: RowIndex) -> bool:
