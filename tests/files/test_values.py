@@ -187,13 +187,14 @@ def test_values_with_a_part_of_the_users_own():
     """What can do without the part keeps the rest; what cannot leaves its own name."""
 
     class Mine:
-        space = None  # as a structure has
+        space = search = forest = None  # as a structure has
+        is_fixed = may_have_cycles = False
         choose = None  # as a way to choose candidates has
 
     class MyRegulariser(Regulariser):
         pass
 
-    def my_loss():
+    def my_loss(log_joint, y, sample_weight):
         pass
 
     descent, searches = tanager.GradientDescent, tanager.IndependentSearches
