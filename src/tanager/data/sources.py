@@ -72,6 +72,7 @@ class FileSource:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> import pyarrow, pyarrow.parquet
     >>> from tanager import FileSource, TANClassifier
     >>> rows = pyarrow.table({"size": [1.0, 2.0, 3.0, 4.0] * 5, "kind": ["a", "a", "b", "b"] * 5})
