@@ -78,12 +78,10 @@ class CompiledLoss(Options):
 class NegativeLogLikelihood(CompiledLoss):
     """Negative log-likelihood of rows and classes, the generative loss.
 
-        >>> from typing import Protocol
-
-    import numpy as np
-        >>> value, grad = NegativeLogLikelihood()(np.log([[0.25, 0.5]]).astype("f4"), np.array([0]), None)
-        >>> round(value, 4), grad.tolist()
-        (1.3863, [[-1.0, 0.0]])
+    >>> import numpy as np
+    >>> value, grad = NegativeLogLikelihood()(np.log([[0.25, 0.5]]).astype("f4"), np.array([0]), None)
+    >>> round(value, 4), grad.tolist()
+    (1.3863, [[-1.0, 0.0]])
     """
 
     @property
@@ -95,12 +93,10 @@ class NegativeLogLikelihood(CompiledLoss):
 class ConditionalLikelihood(CompiledLoss):
     """Negative conditional log-likelihood of the classes given the rows.
 
-        >>> from typing import Protocol
-
-    import numpy as np
-        >>> value, grad = ConditionalLikelihood()(np.log([[0.25, 0.75]]).astype("f4"), np.array([0]), None)
-        >>> round(value, 4), grad.tolist()
-        (1.3863, [[-0.75, 0.75]])
+    >>> import numpy as np
+    >>> value, grad = ConditionalLikelihood()(np.log([[0.25, 0.75]]).astype("f4"), np.array([0]), None)
+    >>> round(value, 4), grad.tolist()
+    (1.3863, [[-0.75, 0.75]])
     """
 
     @property
@@ -112,21 +108,19 @@ class ConditionalLikelihood(CompiledLoss):
 class Margin(CompiledLoss):
     """Probabilistic margin loss: a row whose log-margin over the best other class is below ``gamma`` pays the rest.
 
-        Parameters
-        ----------
-        gamma : float, above 0
-            The log-margin to reach.
-        eta : float, above 0
-            How sharp the softened maximum over the other classes is; the paper uses values above 1.
+    Parameters
+    ----------
+    gamma : float, above 0
+        The log-margin to reach.
+    eta : float, above 0
+        How sharp the softened maximum over the other classes is; the paper uses values above 1.
 
-        Examples
-        --------
-        >>> from typing import Protocol
-
-    import numpy as np
-        >>> value, grad = Margin(gamma=1.0, eta=1.0)(np.zeros((1, 2), "f4"), np.array([0]), None)
-        >>> value, grad.tolist()
-        (1.0, [[-1.0, 1.0]])
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value, grad = Margin(gamma=1.0, eta=1.0)(np.zeros((1, 2), "f4"), np.array([0]), None)
+    >>> value, grad.tolist()
+    (1.0, [[-1.0, 1.0]])
     """
 
     gamma: float = 1.0
@@ -145,21 +139,19 @@ class Margin(CompiledLoss):
 class Hybrid(CompiledLoss):
     """Negative log-likelihood plus ``lam`` times the margin loss; the loss of the paper's experiments.
 
-        Parameters
-        ----------
-        lam : float, at least 0
-            Weight of the margin loss (lambda in the paper); 0 leaves the negative log-likelihood.
-        gamma, eta : float, above 0
-            As in `Margin`.
+    Parameters
+    ----------
+    lam : float, at least 0
+        Weight of the margin loss (lambda in the paper); 0 leaves the negative log-likelihood.
+    gamma, eta : float, above 0
+        As in `Margin`.
 
-        Examples
-        --------
-        >>> from typing import Protocol
-
-    import numpy as np
-        >>> value, grad = Hybrid(lam=2.0, gamma=1.0, eta=1.0)(np.log([[0.5, 0.5]]).astype("f4"), np.array([0]), None)
-        >>> round(value, 4), grad.tolist()
-        (2.6931, [[-3.0, 2.0]])
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value, grad = Hybrid(lam=2.0, gamma=1.0, eta=1.0)(np.log([[0.5, 0.5]]).astype("f4"), np.array([0]), None)
+    >>> round(value, 4), grad.tolist()
+    (2.6931, [[-3.0, 2.0]])
     """
 
     lam: float = 10.0
