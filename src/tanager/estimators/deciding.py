@@ -93,10 +93,8 @@ def _matrix_of_mapping(costs: Mapping[Any, Any], classes: list[Any]) -> FloatArr
     matrix = np.zeros((len(classes), len(classes)))
     for i, true in enumerate(classes):
         for j, predicted in enumerate(classes):
-            given, place = (
-                costs.get(true, {}).get(predicted, 0.0 if i == j else None),
-                f"costs[{true!r}][{predicted!r}]",
-            )
+            place = f"costs[{true!r}][{predicted!r}]"
+            given = costs.get(true, {}).get(predicted, 0.0 if i == j else None)
             if given is None:
                 raise ValueError(
                     f"costs do not say what it costs to predict {predicted!r} where {true!r} is true: give {place}"

@@ -77,9 +77,8 @@ def _predict(
     has_values = ~np.isnan(X).all(axis=0)
     model = TANClassifier(_STRUCTURES[name], "ml", categorical_features=is_category[has_values])
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", UserWarning
-        )  # about rare values, which the user has not asked baselines to keep
+        # They are about rare values, which nobody has asked baselines to keep.
+        warnings.simplefilter("ignore", UserWarning)
         model.fit(X[:, has_values], y)
     probabilities = np.zeros((len(judged), n_classes))
     probabilities[:, model.classes_] = model.predict_proba(judged[:, has_values])
